@@ -8,6 +8,7 @@ __all__ = [
     "AlreadyRunning",
     "ApplyFailed",
     "ChannelTrouble",
+    "ChecksFailed",
     "ConfigurationMismatch",
     "ConnectionFailed",
     "ConnectionLost",
@@ -122,6 +123,10 @@ class LogNotUnderstood(LogError):
 
 class ChannelTrouble(ParaplyError):
     """Channel that has failed, lags too much or does not run; what ``paraply status`` tells monitoring."""
+
+
+class ChecksFailed(ParaplyError):
+    """``paraply doctor`` found something that hinders an apply or a replication."""
 
 
 class NumbersDiffer(ParaplyError):

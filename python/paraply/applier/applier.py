@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -33,6 +32,7 @@ from paraply.applier.schedule.batching import MergeSize
 from paraply.applier.schedule.concurrency_limit import concurrency_limit_of
 from paraply.applier.schedule.coordinator import Coordinator
 from paraply.applier.schedule.early_rows import may_have_early_rows
+from paraply.applier.schedule.gate import Gate
 from paraply.applier.schedule.job_list import MOST_AHEAD, MOST_POSITIONS_AHEAD, JobList
 from paraply.applier.schedule.policy import check_combination, policy_kind
 from paraply.applier.schedule.session_order import SessionOrder
@@ -48,8 +48,7 @@ from paraply.logs.stop_point import parse_stop
 from paraply.observe.counters import ApplyReport, Counters
 from paraply.observe.run_monitor import RunMonitor
 from paraply.observe.snapshot import make_report
-from paraply.observe.status_json import RunIdentity
-from paraply.observe.timeline import Timeline
+from paraply.observe.timeline import timeline_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,6 +61,8 @@ if TYPE_CHECKING:
     from paraply.applier.preflight.plan import RunPlan
     from paraply.logs.file_order import LogFile
     from paraply.logs.stop_point import StopPoint
+    from paraply.observe.status_json import RunIdentity
+    from paraply.observe.timeline import Timeline
     from paraply.schema.catalog import SchemaCatalog
     from paraply.targets.protocol import Target
     from paraply.targets.two_phase import BranchTarget
@@ -102,7 +103,7 @@ class Applier:
         allow_gap: Continue although transactions before the first log are missing in the target.
         timestamp_column: For policy ``unordered``: the column with the time of a row's last change; the last writer wins.
         on_plan: Called with the plan before the first write.
-        trace: File for the timeline of the run, in Perfetto's format.
+        trace: File for the timeline of the run, in Perfetto's format; or an open timeline, which stays open.
         relay: The relay log whose files ``paths`` are: the run follows it, and ends when it is closed or the stop is met.
         stop: The stop, in place of ``stop_at`` and ``stop_before``.
         receiver: Called with a set of GTIDs; returns the receiver's part of the status and how much is left after this set.
@@ -112,6 +113,7 @@ class Applier:
         listen: For ``replication``: the address of this machine at which the target reads, as HOST or HOST:PORT.
         lower_case_table_names: The source's setting of that name, which logs do not contain. Under 1 rows have names in lower case, and
             statements the names as typed; names in ``filters`` are then compared in lower case.
+        max_rate: Most rows a second, on average; None for no limit.
 
     Raises:
         UsageError: An option, or a combination of options, is not allowed (R21a).
@@ -140,7 +142,7 @@ class Applier:
         allow_gap: bool = False,
         timestamp_column: str | None = None,
         on_plan: Callable[[RunPlan], None] | None = None,
-        trace: str | Path | None = None,
+        trace: str | Path | Timeline | None = None,
         relay: RelayLog | None = None,
         stop: StopPoint | None = None,
         receiver: Callable[[GtidSet], Mapping[str, Any]] | None = None,
@@ -149,6 +151,7 @@ class Applier:
         via: Literal["sessions", "replication"] = "sessions",
         listen: str | None = None,
         lower_case_table_names: int | None = None,
+        max_rate: int | None = None,
     ) -> None:
         way = parse_via(via)
         workers = parse_workers(workers, way)
@@ -177,6 +180,7 @@ class Applier:
             listen=listen,
             lower_case_table_names=lower_case_table_names,
             limits=limits_of,
+            max_rate=max_rate,
         )
         check_via_family(self._options, target)
         check_via(self._options)
@@ -265,22 +269,17 @@ class Applier:
             return self._report
         if self._on_plan is not None:
             self._on_plan(look.run_plan)
-        with Timeline(self._trace) if self._trace is not None else nullcontext() as timeline:
+        with timeline_of(self._trace) as timeline:
             start = start_run(self._options, self._target, look)
             run, feed = self._prepare(start)
             run.notes.extend(look.run_plan.notes)
             if look.run_plan.statement_changes is not None:
                 run.notes.append(look.run_plan.statement_changes.note)
             run.runs_events = look.runs_events
-            monitor = self._monitor = self._watch(look, timeline)
+            options, identity = self._options, self._options.identity(look.run_plan.gtid_mode)
+            monitor = RunMonitor(identity, self._files, options.stop, self._on_progress, timeline, self._receiver, live=options.live)
+            self._monitor = monitor
             return self._apply(start, run, feed, monitor)
-
-    def _watch(self, look: Preflight, timeline: Timeline | None) -> RunMonitor:
-        """Return the monitor of the run."""
-        options = self._options
-        stop, policy, consistency = options.stop.text if options.stop else "", options.policy.name, options.consistency.value
-        identity = RunIdentity(options.channel, options.paths, options.workers, policy, consistency, look.run_plan.gtid_mode, stop)
-        return RunMonitor(identity, self._files, options.stop, self._on_progress, timeline, self._receiver, live=options.live)
 
     def dry_run(self) -> DryRun | None:
         """Find out what ``run`` would apply, without writing to the target.
@@ -405,14 +404,15 @@ class Applier:
         from paraply._native import Planner
 
         driver = self._driver(run, feed, monitor)
+        gate = Gate(self._options.max_rate, lambda: bool(self._stops) or run.order.failure is not None)
         monitor.watch(run, feed, driver.workers, self._merge)
         # Where commits may be merged, a transaction that the filters left empty needs no commit of its own.
         gathers = {"gathers_filtered": True} if self._options.filters and self._merges else {}
         planner = Planner(executed=start.skip, after=start.place, early_rows=may_have_early_rows(self._options, self._target), **gathers)
         sessions = None if self._options.consistency.keeps_order else SessionOrder(run.session_unknown)
         policy, done = self._options.policy.make(), start.progress.done
-        coordinator = Coordinator(run, feed, planner, policy, self._merge, driver.executor, sessions, done)
-        monitor.start(self._target)
+        coordinator = Coordinator(run, feed, planner, policy, self._merge, driver.executor, sessions, done, gate)
+        monitor.start(self._target, gate)
         ended: BaseException | None = None
         try:
             complete = driver.coordinate(coordinator)

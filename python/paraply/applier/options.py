@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from paraply.applier.execute.retry import Patience, RetryPolicy
 from paraply.applier.schedule.batching import may_merge
 from paraply.errors import UsageError
+from paraply.observe.status_json import RunIdentity
 
 if TYPE_CHECKING:
     from paraply.applier.commit.consistency import Consistency
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from paraply.logs.feed import FeedLimits
     from paraply.logs.stop_point import StopPoint
 
-__all__ = ["Limits", "Options", "Via", "check_channel", "default_workers", "parse_retries", "parse_via", "parse_workers"]
+__all__ = ["Limits", "Options", "Via", "check_channel", "check_max_rate", "default_workers", "parse_retries", "parse_via", "parse_workers"]
 
 _LONGEST_CHANNEL = 64
 """Most characters of a channel's name in the progress tables."""
@@ -78,6 +79,12 @@ class Options:
     lower_case_table_names: int | None = None
     """The source's setting of that name, if known."""
     limits: Limits = field(default_factory=Limits)
+    max_rate: int | None = None
+    """Most rows a second; None for no limit."""
+
+    def __post_init__(self) -> None:
+        """Check the options that can be checked alone."""
+        check_max_rate(self.max_rate)
 
     @property
     def by_replication(self) -> bool:
@@ -98,6 +105,11 @@ class Options:
     def splits(self) -> bool:
         """True if large transactions are applied on several connections."""
         return self.policy.splits and self.workers > 1
+
+    def identity(self, gtid_mode: str) -> RunIdentity:
+        """Return the identity of a run in this GTID mode."""
+        stop = self.stop.text if self.stop else ""
+        return RunIdentity(self.channel, self.paths, self.workers, self.policy.name, self.consistency.value, gtid_mode, stop)
 
     def reader_options(self) -> dict[str, Any]:
         """Return the native reader's arguments for the stop and the filters."""
@@ -154,6 +166,16 @@ def parse_retries(retries: int | RetryPolicy) -> RetryPolicy:
     if retry.limit < 0:
         raise UsageError(f"retries must be 0 or more, not {retry.limit}")
     return retry
+
+
+def check_max_rate(rows: int | None) -> None:
+    """Check the most rows a second; None for no limit.
+
+    Raises:
+        UsageError: The number is less than 1.
+    """
+    if rows is not None and rows < 1:
+        raise UsageError(f"--max-rate {rows}: give at least 1 row a second; paraply pause stops a run for a while")
 
 
 def check_channel(name: str) -> None:

@@ -12,13 +12,25 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
+from paraply.cli.service.config import CONFIG_KEY, CONFIGURED
+from paraply.cli.service.options import with_service_options
 from paraply.cli.terminal.output import debug_before_command, error_object, one_line, print_json, show_failure, stderr
+from paraply.cli.terminal.panels import group_commands, group_options
 from paraply.errors import Stopped
 
 __all__ = ["app", "main"]
 
-COMMANDS = ("apply", "replicate", "serve", "status", "verify", "analyze", "stamp", "trace", "rows", "undo", "group", "demo", "bench")
-"""Command names in the order of the help; each command is the function of its name in the module of its name."""
+COMMANDS = (
+    "apply", "replicate", "serve", "status", "pause", "resume", "forget", "doctor", "database",
+    "verify", "analyze", "stamp", "trace", "rows", "undo", "group", "demo", "bench",
+)  # fmt: skip
+"""Command names in the order of the help; each command is the function of its name."""
+
+MODULES = {"pause": "service.channels", "resume": "service.channels", "forget": "service.channels", "database": "service.database"}
+"""Modules of commands that are not in the module of their own name."""
+
+WITH_EVENTS = ("apply", "replicate", "serve")
+"""Commands that get ``--log-format``."""
 
 
 class Commands(TyperGroup):
@@ -39,8 +51,9 @@ class Commands(TyperGroup):
 def made(name: str) -> Any:
     """Return Typer's form of a command."""
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    alone.command(name)(getattr(import_module(f"paraply.cli.{name}"), name))
-    return typer.main.get_command(alone)
+    function = getattr(import_module(f"paraply.cli.{MODULES.get(name, name)}"), name)
+    alone.command(name)(with_service_options(function, events=name in WITH_EVENTS) if name in CONFIGURED else function)
+    return group_commands(group_options(typer.main.get_command(alone)), name)
 
 
 _INTERRUPTED = 130
@@ -114,6 +127,15 @@ def tell_stop(arguments: list[str]) -> int:
     return stop.exit_code
 
 
+def from_config(mistake: typer.TyperException, context: Any) -> bool:
+    """Return True if the wrong value is one of the file of ``--config``."""
+    parameter = getattr(mistake, "param", None)
+    if parameter is None or CONFIG_KEY not in context.meta:
+        return False
+    source = context.get_parameter_source(parameter.name)
+    return source is not None and bool(source.name == "DEFAULT_MAP")
+
+
 def tell_usage(mistake: typer.TyperException, arguments: list[str]) -> int:
     """Report an error in the command line; also as JSON, if that was asked for."""
     message = one_line(mistake.format_message())
@@ -121,6 +143,8 @@ def tell_usage(mistake: typer.TyperException, arguments: list[str]) -> int:
     if not message:  # without any argument the help was printed
         return 2
     name = context.info_name if context is not None and context.parent is not None else None
+    if context is not None and from_config(mistake, context):
+        message = f"{message.rstrip('.')} (in {context.meta[CONFIG_KEY]})"
     advice = f"; see paraply {name} --help" if name else "; see paraply --help"
     stderr.print(f"[red]error:[/red] {escape(message.rstrip('.'))}{advice}", soft_wrap=True)
     if "--json" in arguments:

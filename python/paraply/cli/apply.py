@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -25,11 +25,14 @@ from paraply.cli.options import (
     GtidMode,
     Listen,
     Logs,
+    MaxRate,
     Merge,
+    Metrics,
     Quiet,
     StartAfter,
     Tables,
     TargetUrl,
+    TraceFile,
     Via,
     Workers,
 )
@@ -41,6 +44,7 @@ from paraply.errors import UsageError
 
 if TYPE_CHECKING:
     from paraply.applier import Applier, ApplyReport
+    from paraply.observe.metrics_server import Watched
     from paraply.schema.catalog import SchemaCatalog
 
 __all__ = ["apply", "report_json"]
@@ -96,12 +100,9 @@ def apply(
     table: Tables = None,
     exclude_database: ExcludedDatabases = None,
     exclude_table: ExcludedTables = None,
-    metrics: Annotated[
-        str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics for Prometheus, on the loopback interface by default.")
-    ] = None,
-    trace: Annotated[
-        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write a timeline of the workers that ui.perfetto.dev opens.")
-    ] = None,
+    metrics: Metrics = None,
+    trace: TraceFile = None,
+    max_rate: MaxRate = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be applied, and write nothing.")] = False,
     schema: Annotated[
         Path | None,
@@ -157,6 +158,7 @@ def apply(
                 on_plan=None if quiet or as_json else show_plan,
                 on_progress=line.update if line is not None else None,
                 trace=trace,
+                max_rate=max_rate,
                 lower_case_table_names=lower_case_table_names,
             )
             if dry_run:
@@ -248,16 +250,18 @@ def ddl_decision(done: bool, not_done: bool) -> Literal["done", "not-done"] | No
 
 
 @contextmanager
-def metrics_of(applier: Applier, address: tuple[str, int] | None, *, quiet: bool) -> Iterator[None]:
+def metrics_of(
+    run: Watched, address: tuple[str, int] | None, *, quiet: bool, receiver: Callable[[], Mapping[str, Any] | None] | None = None
+) -> Iterator[None]:
     """Serve the metrics of a run during the ``with`` block, if an address is given."""
     if address is None:
         yield
         return
     from paraply.observe.metrics_server import MetricsServer
 
-    with MetricsServer(*address, applier) as server:
+    with MetricsServer(*address, run, receiver) as server:
         if not quiet:
-            output.stderr.print(f"metrics  {server.url}", soft_wrap=True)
+            output.notice("metrics", f"metrics  {server.url}")
         yield
 
 

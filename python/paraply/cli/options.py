@@ -22,11 +22,14 @@ __all__ = [
     "GtidMode",
     "Listen",
     "Logs",
+    "MaxRate",
     "Merge",
+    "Metrics",
     "Quiet",
     "StartAfter",
     "Tables",
     "TargetUrl",
+    "TraceFile",
     "Via",
     "Workers",
 ]
@@ -64,12 +67,12 @@ ConsistencyLevel = Annotated[str, typer.Option(metavar="LEVEL", help=f"States th
 Merge = Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")]
 """Number of transactions that share a commit (R21)."""
 
-GtidMode = Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="GTIDs of the target after the apply.")]
+GtidMode = Annotated[str, typer.Option(metavar="MODE", help="GTIDs of the target after the apply: auto, preserve, record or none.")]
 """The GTID mode (R26)."""
 
 Via = Annotated[
     str,
-    typer.Option(metavar="sessions|replication", help="Executor: paraply's own sessions, or MySQL's replica workers."),
+    typer.Option(metavar="WAY", help="Executor: sessions, paraply's own, or replication, MySQL's replica workers."),
 ]
 """Executor of the transactions."""
 
@@ -93,6 +96,19 @@ ExcludedTables = Annotated[list[str] | None, typer.Option(metavar="D.T", help="L
 
 Channel = Annotated[str, typer.Option(help="Name under which progress is kept in the target.")]
 """The channel."""
+
+Metrics = Annotated[
+    str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics for Prometheus, on the loopback interface by default.")
+]
+"""Address of the metrics."""
+
+TraceFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write a timeline of the workers that ui.perfetto.dev opens.")
+]
+"""File of the timeline."""
+
+MaxRate = Annotated[int | None, typer.Option(metavar="ROWS", help="Apply at most so many rows a second, on average.")]
+"""Limit of the rate."""
 
 AllowNontransactional = Annotated[
     bool, typer.Option("--allow-nontransactional", help="Accept tables without transactions; they lose exactly-once.")

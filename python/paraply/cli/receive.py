@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
-
 from paraply.cli.apply import NOTHING_DONE
 from paraply.cli.process.signals import stops_on_signal
 from paraply.cli.terminal import output
+from paraply.cli.terminal.events import warn
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class ReceptionSettings:
 
 
 def receive(
-    source: str, settings: ReceptionSettings, unused: Mapping[str, str | None], *, defaults_file: Path | None, as_json: bool, debug: bool
+    source: str, settings: ReceptionSettings, unused: Mapping[str, object], *, defaults_file: Path | None, as_json: bool, debug: bool
 ) -> None:
     """Run ``paraply replicate --no-apply``, and exit with its exit code.
 
@@ -76,7 +75,7 @@ def receive(
         reception = Reception(
             parse_source(source, defaults_file=str(defaults_file) if defaults_file is not None else None),
             options,
-            on_event=lambda text: output.stderr.print(escape(output.one_line(text)), soft_wrap=True),
+            on_event=warn,
         )
         with stops_on_signal(reception.stop):
             reception.run()

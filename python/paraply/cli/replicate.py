@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from paraply.cli.apply import NOTHING_DONE, gtid_mode, merge_setting, report_json, show, via_setting
+from paraply.cli.apply import NOTHING_DONE, gtid_mode, merge_setting, metrics_address, metrics_of, report_json, show, via_setting
 from paraply.cli.options import (
     AllowNontransactional,
     AsJson,
@@ -22,17 +21,21 @@ from paraply.cli.options import (
     ExcludedTables,
     GtidMode,
     Listen,
+    MaxRate,
     Merge,
+    Metrics,
     Quiet,
     StartAfter,
     Tables,
     TargetUrl,
+    TraceFile,
     Via,
     Workers,
 )
 from paraply.cli.process.signals import stops_on_signal
 from paraply.cli.receive import ReceptionSettings, parse_place, parse_report_host, receive
 from paraply.cli.terminal import output
+from paraply.cli.terminal.events import warn
 from paraply.cli.terminal.progress import apply_line
 from paraply.errors import UsageError
 
@@ -106,6 +109,9 @@ def replicate(
     table: Tables = None,
     exclude_database: ExcludedDatabases = None,
     exclude_table: ExcludedTables = None,
+    metrics: Metrics = None,
+    trace: TraceFile = None,
+    max_rate: MaxRate = None,
     channel: Channel = "default",
     allow_nontransactional: AllowNontransactional = False,
     quiet: Quiet = False,
@@ -118,7 +124,7 @@ def replicate(
         receive(
             source,
             ReceptionSettings(relay_log, relay_log_size, start_after, start_at, server_id, semi_sync, source_timeout, report_host),
-            {"--to": to, "--until": until},
+            {"--to": to, "--until": until, "--metrics": metrics, "--trace": trace, "--max-rate": max_rate},
             defaults_file=defaults_file,
             as_json=as_json,
             debug=debug,
@@ -133,6 +139,7 @@ def replicate(
         nonlocal replication
         if policy not in POLICIES:
             raise UsageError(f"--policy {policy}: a live replication accepts one of {', '.join(POLICIES)}")
+        served = metrics_address(metrics)
         defaults = str(defaults_file) if defaults_file is not None else None
         to_mysql = to is not None and to.partition(":")[0].lower() in ("mysql", "mariadb")
         make_target(
@@ -150,6 +157,7 @@ def replicate(
                 until=parse_until(until),
                 source_timeout=source_timeout,
                 report=parse_report_host(report_host) if report_host is not None else ("", 0),
+                trace=trace,
                 applier={
                     "workers": workers,
                     "policy": policy,
@@ -158,6 +166,7 @@ def replicate(
                     "gtid": gtid_mode(gtid),
                     "via": via_setting(via),
                     "listen": listen,
+                    "max_rate": max_rate,
                     "allow_nontransactional": allow_nontransactional,
                     "filters": parse_filters(database or [], table or [], exclude_database or [], exclude_table or []),
                     "on_progress": line.update if line is not None else None,
@@ -167,9 +176,10 @@ def replicate(
                 parse_source(source, defaults_file=defaults),
                 lambda: open_target(to, defaults_file=defaults_file if to_mysql else None),
                 options,
-                on_event=lambda text: output.stderr.print(escape(output.one_line(text)), soft_wrap=True),
+                on_event=warn,
             )
-            with stops_on_signal(replication.stop):
+            shown = metrics_of(replication, served, quiet=quiet or as_json, receiver=replication.receiver)
+            with shown, stops_on_signal(replication.stop):
                 report = replication.run()
             if line is not None:
                 line.complete()

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from paraply.cli.options import AsJson, Debug, Quiet
 from paraply.cli.process.signals import stops_on_signal
 from paraply.cli.terminal import output
+from paraply.cli.terminal.events import write_event
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +38,6 @@ SOURCE_PASSWORD = '...', SOURCE_AUTO_POSITION = 1, SOURCE_SSL = 1; START REPLICA
 Ctrl-C ends all connections; the replicas come again when the same command runs again.
 """
 
-LOG_FORMATS = ("text", "json")
 DEFAULT_PORT = 3307
 
 
@@ -92,7 +89,6 @@ def serve(
     status_seconds: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.1, help="Write a line about each replica at this interval.")
     ] = None,
-    log_format: Annotated[str, typer.Option(metavar="text|json", help="Form of the lines on stderr.")] = "text",
     quiet: Quiet = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -102,14 +98,12 @@ def serve(
 
     def tell(event: Event) -> None:
         if not quiet:
-            write_line(log_format, event.at, event.kind, {"address": event.address, "text": event.text})
+            write_event(level_of(event.kind), event.kind, f"{event.address} {event.text}".strip(), {"address": event.address})
 
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.replication.serving import LogService, ServeOptions, read_password, served_logs
 
         nonlocal service
-        if log_format not in LOG_FORMATS:
-            raise UsageError(f"--log-format {log_format}: give one of {', '.join(LOG_FORMATS)}")
         if user is None or password_file is None:
             raise UsageError("give --user and --password-file: nobody reads the log without a password")
         folder, named = named_logs(logs or [], relay_log)
@@ -134,7 +128,7 @@ def serve(
 
     def show_status(status: Mapping[str, Any]) -> None:
         for replica in status["replicas"]:
-            write_line(log_format, int(time.time() * 1e6), "status", replica)
+            write_event("info", "status", replica_text(replica), replica)
 
     def so_far() -> Mapping[str, Any]:
         return service.status() if service is not None else {}
@@ -142,18 +136,19 @@ def serve(
     output.run("serve", body, as_json=as_json, debug=debug, so_far=so_far)
 
 
-def write_line(log_format: str, at: int, kind: str, fields: Mapping[str, Any]) -> None:
-    """Write one line about an event or a replica to stderr."""
-    if log_format == "json":
-        line = json.dumps({"at": at, "event": kind, **fields})
-        output.stderr.print(escape(output.one_line(line)), soft_wrap=True)
-        return
-    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at / 1e6))
-    rest = " ".join(str(fields[name]) for name in ("address", "text") if fields.get(name))
-    if kind == "status":
-        state = "has everything" if fields["waiting"] else "is being sent"
-        rest = f"{fields['address']} {state} up to {fields['file']}:{fields['position']}, {fields['transactions']:,} transactions"
-    output.stderr.print(escape(output.one_line(f"{moment} {kind}: {rest}")), soft_wrap=True)
+def replica_text(replica: Mapping[str, Any]) -> str:
+    """Return the state of a replica in words."""
+    state = "has everything" if replica["waiting"] else "is being sent"
+    return f"{replica['address']} {state} up to {replica['file']}:{replica['position']}, {replica['transactions']:,} transactions"
+
+
+def level_of(kind: str) -> str:
+    """Return the level of an event.
+
+    >>> level_of("refused"), level_of("replica")
+    ('warning', 'info')
+    """
+    return "warning" if kind in ("failed", "refused") else "info"
 
 
 def named_logs(logs: list[Path], relay_log: Path | None) -> tuple[Path | None, list[Path]]:

@@ -94,7 +94,8 @@ def trouble_of(channel: ChannelStatus, max_lag: float | None) -> str | None:
         return "it is not connected to its source, so that its lag is not known"
     lag = 0.0 if receiver and receiver["lag_transactions"] == 0 else run["counters"]["lag"] if run else None
     if lag is not None and lag > max_lag:
-        return f"it lags {lag:,.0f} s, more than {max_lag:g} s"
+        paused = f", paused by {channel.pause.by} since {channel.pause.since}" if channel.pause is not None else ""
+        return f"it lags {lag:,.0f} s, more than {max_lag:g} s{paused}"
     return None
 
 
@@ -111,6 +112,7 @@ def channel_json(channel: ChannelStatus) -> dict[str, Any]:
         "ordinal": channel.ordinal,
         "gaps": channel.gaps,
         "ahead": channel.ahead,
+        "paused": {"by": channel.pause.by, "since": channel.pause.since} if channel.pause is not None else None,
         "pending_statement": channel.pending,
         "fingerprint": channel.fingerprint,
         "updated_at": sign.at if sign is not None else None,
@@ -161,6 +163,9 @@ def _progress(channel: ChannelStatus) -> list[str]:
     gaps = f"{_shortened(', '.join(channel.gaps))} ({channel.ahead:,} transactions are committed after that)" if channel.gaps else "none"
     lines.append(f"gaps       {gaps}")
     lines.append(f"epoch      {channel.epoch}")
+    if channel.pause is not None:
+        rest = ", transactions in progress are being committed" if run.get("paused") == "pausing" else ""
+        lines.append(f"paused     by {channel.pause.by} since {channel.pause.since}{rest}; paraply resume ends it")
     if channel.pending is not None:
         lines.append(f"undecided  {channel.pending}: see --ddl-done of paraply apply")
     return lines

@@ -7,7 +7,7 @@ would be a time series of its own; ``/status`` shows them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
@@ -55,37 +55,45 @@ class _Page:
 class _Run(Collector):
     """The metrics of one run, read anew for each request."""
 
-    def __init__(self, read: Callable[[], tuple[Counters, RunIdentity | None]]) -> None:
+    def __init__(
+        self, read: Callable[[], tuple[Counters, RunIdentity | None]], receiver: Callable[[], Mapping[str, Any] | None] | None
+    ) -> None:
         self._read = read
+        self._receiver = receiver
 
     def collect(self) -> Iterable[Metric]:
         """Return the metrics as they are now."""
-        return _metrics(*self._read())
+        received = self._receiver() if self._receiver is not None else None
+        return [*_metrics(*self._read()), *(_received_metrics(received) if received else [])]
 
 
-def registry_of(read: Callable[[], tuple[Counters, RunIdentity | None]]) -> CollectorRegistry:
+def registry_of(
+    read: Callable[[], tuple[Counters, RunIdentity | None]], receiver: Callable[[], Mapping[str, Any] | None] | None = None
+) -> CollectorRegistry:
     """Return a registry with the metrics of a run.
 
     Args:
         read: Gives the counters and the identity of the run as they are now.
+        receiver: Gives the receiver's part of the status; None without a receiver.
     """
     registry = CollectorRegistry(support_collectors_without_names=True)
-    registry.register(_Run(read))
+    registry.register(_Run(read, receiver))
     return registry
 
 
-def render_metrics(counters: Counters, identity: RunIdentity | None = None) -> str:
+def render_metrics(counters: Counters, identity: RunIdentity | None = None, receiver: Mapping[str, Any] | None = None) -> str:
     r"""Return the counters in Prometheus's text format.
 
     Args:
         counters: A snapshot of a run.
         identity: The run's identity, for the labels of ``paraply_info``.
+        receiver: The receiver's part of the status, if there is one.
 
     >>> from paraply.observe.counters import Counters
     >>> "paraply_rows_committed_total 7.0" in render_metrics(Counters(rows=7)).splitlines()
     True
     """
-    return generate_latest(registry_of(lambda: (counters, identity))).decode()
+    return generate_latest(registry_of(lambda: (counters, identity), lambda: receiver)).decode()
 
 
 def _metrics(counters: Counters, identity: RunIdentity | None) -> list[Metric]:
@@ -101,6 +109,17 @@ def _metrics(counters: Counters, identity: RunIdentity | None) -> list[Metric]:
     _of_applying(page, counters)
     _of_coordinator(page, counters)
     _of_workers(page, counters.workers)
+    return page.metrics
+
+
+def _received_metrics(receiver: Mapping[str, Any]) -> list[Metric]:
+    page = _Page()
+    page.gauge("source_connected", "1 while the source is connected, else 0.", float(receiver["connected"]))
+    page.counter("source_connections_total", "Connections made to the source.", receiver["connections"])
+    page.counter("transactions_received_total", "Transactions received into the relay log.", receiver["received_transactions"])
+    page.counter("received_bytes_total", "Bytes received into the relay log.", receiver["received_bytes"])
+    page.gauge("source_heard_seconds_ago", "Seconds since the source sent something.", receiver["heard_seconds_ago"])
+    page.gauge("lag_transactions", "Transactions received and not applied.", receiver["lag_transactions"])
     return page.metrics
 
 

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from socketserver import ThreadingMixIn
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from paraply._extras import require_extra
@@ -14,14 +14,14 @@ from paraply.errors import UsageError
 from paraply.observe.status_json import status_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
     from paraply.observe.counters import Counters
     from paraply.observe.status_json import RunIdentity
 
-__all__ = ["MetricsServer", "parse_address"]
+__all__ = ["MetricsServer", "Watched", "parse_address"]
 
 _LOOPBACK = "127.0.0.1"
 _CLIENT_SECONDS = 5.0
@@ -47,7 +47,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 class Watched(Protocol):
-    """A run to show: an ``Applier``."""
+    """A run to show: an ``Applier`` or a ``Replication``."""
 
     def counters(self) -> Counters:
         """Return a snapshot."""
@@ -63,17 +63,18 @@ class MetricsServer:
         host: The address to listen on.
         port: The port; 0 for any free one.
         run: The run to show.
+        receiver: Returns the receiver's part of the status, or None; None if there is no receiver.
 
     Raises:
         UsageError: The address cannot be listened on, or the extra ``paraply[metrics]`` is not installed.
     """
 
-    def __init__(self, host: str, port: int, run: Watched) -> None:
+    def __init__(self, host: str, port: int, run: Watched, receiver: Callable[[], Mapping[str, Any] | None] | None = None) -> None:
         require_extra("metrics", "--metrics")
         try:
             family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
             kind: type[WSGIServer] = type("Server", (_Server,), {"address_family": family})
-            self._server = make_server(str(address[0]), port, _application(run), kind, _Handler)
+            self._server = make_server(str(address[0]), port, _application(run, receiver), kind, _Handler)
         except OSError as error:
             raise UsageError(
                 f"--metrics: cannot listen on {host}:{port}: {error.strerror or error}; give another port, or 0 for any free one"
@@ -121,13 +122,13 @@ class _Handler(WSGIRequestHandler):
         """Write nothing: requests are not worth a line each."""
 
 
-def _application(run: Watched) -> WSGIApplication:
+def _application(run: Watched, receiver: Callable[[], Mapping[str, Any] | None] | None) -> WSGIApplication:
     """Return what answers requests; prometheus_client chooses format and compression by the request's headers."""
     from prometheus_client import make_wsgi_app
 
     from paraply.observe.metrics import registry_of
 
-    metrics = make_wsgi_app(registry_of(lambda: (run.counters(), run.identity())))
+    metrics = make_wsgi_app(registry_of(lambda: (run.counters(), run.identity()), receiver))
 
     def application(request: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         path = request["PATH_INFO"]
@@ -136,10 +137,12 @@ def _application(run: Watched) -> WSGIApplication:
             return answer
         if path == "/status":
             identity = run.identity()
-            status = None if identity is None else status_object(identity, run.counters())
+            found = receiver() if receiver is not None else None
+            received = {"receiver": dict(found)} if found else {}
+            status = None if identity is None else status_object(identity, run.counters()) | received
             return _answer(start, "200 OK", "application/json", json.dumps(status) + "\n")
         if path == "/":
-            return _answer(start, "200 OK", _TEXT, "paraply apply: see /metrics (Prometheus) and /status (JSON)\n")
+            return _answer(start, "200 OK", _TEXT, "paraply: see /metrics (Prometheus) and /status (JSON)\n")
         return _answer(start, "404 Not Found", _TEXT, "see /metrics and /status\n")
 
     return application

@@ -8,8 +8,20 @@ if TYPE_CHECKING:
     from paraply._native import Block, GtidSet
     from paraply.observe.counters import WorkerCounters
     from paraply.observe.timeline import Timeline
+    from paraply.targets.channel_status import Pause
 
-__all__ = ["AppliedJob", "BatchSize", "JobQueue", "ObservedRun", "ObservedWorker", "OrderedCommits", "RetryStorms"]
+__all__ = ["AppliedJob", "BatchSize", "JobQueue", "ObservedRun", "ObservedWorker", "OrderedCommits", "Pausable", "RetryStorms"]
+
+
+class Pausable(Protocol):
+    """The gate that a pause closes."""
+
+    @property
+    def pause(self) -> Pause | None:
+        """The pause in force."""
+
+    def set_pause(self, pause: Pause | None) -> None:
+        """Begin or end a pause."""
 
 
 class OrderedCommits(Protocol):

@@ -12,12 +12,15 @@ from paraply.runtime import runtime
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from paraply.targets.channel_status import Pause
     from paraply.targets.protocol import StatusRow
 
 __all__ = ["PUBLISH_SECONDS", "Publisher"]
 
 PUBLISH_SECONDS = 2.0
 """Seconds between two writes of the row; a row several times as old counts as that of an ended run."""
+_LOOKS = 2
+"""Looks for a pause for each write of the row."""
 _PATIENCE_SECONDS = 5.0
 
 _log = logging.getLogger("paraply.observe")
@@ -29,19 +32,33 @@ class Publisher:
     Args:
         open_status_row: Opens the status row; returns None if the target has none.
         status: Returns the status as a JSON object.
+        on_pause: Called with the pause that is noted in the target, or None, about once a second.
     """
 
-    def __init__(self, open_status_row: Callable[[], StatusRow | None], status: Callable[[], dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        open_status_row: Callable[[], StatusRow | None],
+        status: Callable[[], dict[str, Any]],
+        on_pause: Callable[[Pause | None], None] | None = None,
+    ) -> None:
         self._open_status_row = open_status_row
         self._status = status
+        self._on_pause = on_pause
         self._status_row: StatusRow | None = None
         self._ended = runtime.event()
+        self._pause: Pause | None = None
+        self._looked = runtime.event()
         self._last: dict[str, Any] | None = None
         self._thread = runtime.thread(self._loop, name="paraply-status")
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread, and wait until it has looked for a pause: a paused run applies nothing.
+
+        Does not wait for long for a target that does not answer.
+        """
         self._thread.start()
+        if self._on_pause is not None:
+            self._looked.wait(_PATIENCE_SECONDS)
 
     def end(self, last: dict[str, Any]) -> None:
         """Write the last status, and end; does not wait for a target that does not answer."""
@@ -50,14 +67,42 @@ class Publisher:
         self._thread.join(_PATIENCE_SECONDS)
 
     def _loop(self) -> None:
+        self._look()
+        self._looked.set()
         while not self._ended.is_set():
             if not self._publish(self._status):
                 return
-            self._ended.wait(PUBLISH_SECONDS)
+            for _ in range(_LOOKS if self._on_pause is not None else 1):
+                if self._ended.wait(PUBLISH_SECONDS / (_LOOKS if self._on_pause is not None else 1)) or self._look():
+                    break
         last = self._last
         if last is not None:
             self._publish(lambda: last)
         self._close()
+
+    def _look(self) -> bool:
+        """Look for a pause in the target; return True if it began or ended."""
+        on_pause = self._on_pause
+        if on_pause is None:
+            return False
+        try:
+            if self._status_row is None:
+                self._status_row = self._open_status_row()
+            if self._status_row is None:
+                return False
+            pause = self._status_row.paused()
+        except ParaplyError as error:
+            _log.debug("the pause was not read: %s", error)
+            self._close()
+            return False
+        except Exception:
+            _log.exception("a pause is not noticed any more")
+            self._on_pause = None
+            return False
+        changed, self._pause = pause != self._pause, pause
+        if changed:
+            on_pause(pause)
+        return changed
 
     def _publish(self, status: Callable[[], dict[str, Any]]) -> bool:
         """Write the row; return False if further attempts are useless."""

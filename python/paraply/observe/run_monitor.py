@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paraply.logs.feed import Feed
     from paraply.logs.file_order import LogFile
     from paraply.logs.stop_point import StopPoint
-    from paraply.observe.parts import BatchSize, ObservedRun, ObservedWorker
+    from paraply.observe.parts import BatchSize, ObservedRun, ObservedWorker, Pausable
     from paraply.observe.status_json import RunIdentity
     from paraply.observe.timeline import Timeline
     from paraply.targets.protocol import Target
@@ -62,6 +62,7 @@ class RunMonitor:
         self._timeline = timeline
         self._meter = RateMeter()
         self._publisher: Publisher | None = None
+        self._gate: Pausable | None = None
         self._parts: tuple[ObservedRun, Feed, Sequence[ObservedWorker], BatchSize] | None = None
 
     def watch(self, run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker], merge: BatchSize) -> None:
@@ -72,11 +73,17 @@ class RunMonitor:
             for worker in workers:
                 self._timeline.name_track(worker.counters.number + 1, f"worker {worker.counters.number + 1}")
 
-    def start(self, target: Target) -> None:
-        """Start to search for the stop, and to publish the status if the target has a status row."""
+    def start(self, target: Target, gate: Pausable | None = None) -> None:
+        """Start to search for the stop, and to publish the status if the target has a status row.
+
+        Args:
+            target: The open target.
+            gate: Gets each pause that is noted in the target; the first one before this method returns.
+        """
+        self._gate = gate
         if self._finder is not None:
             self._finder.start()
-        self._publisher = Publisher(target.open_status_row, self.status)
+        self._publisher = Publisher(target.open_status_row, self.status, gate.set_pause if gate is not None else None)
         self._publisher.start()
 
     def counters(self) -> Counters:
@@ -87,7 +94,14 @@ class RunMonitor:
 
     def status(self) -> dict[str, Any]:
         """Return the run as a JSON object."""
-        return status_object(self.identity, self.counters()) | self._received()
+        return status_object(self.identity, self.counters()) | {"paused": self._paused()} | self._received()
+
+    def _paused(self) -> str | None:
+        """Return ``pausing`` while transactions that were handed out are still applied, then ``paused``; None without a pause."""
+        if self._gate is None or self._gate.pause is None or self._parts is None:
+            return None
+        run = self._parts[0]
+        return "pausing" if run.handed is not None and run.order.low_water_mark < run.handed.id else "paused"
 
     def _received(self) -> dict[str, Any]:
         if self._receiver is None or self._parts is None:
@@ -124,4 +138,6 @@ class RunMonitor:
             self._parts[0].note(f"the timeline is not complete: {timeline.problem}")
         if self._publisher is not None:
             outcome = "done" if error is None else "stopped" if isinstance(error, Stopped) else "failed"
-            self._publisher.end(status_object(self.identity, self.counters(), outcome=outcome, error=error) | self._received())
+            self._publisher.end(
+                status_object(self.identity, self.counters(), outcome=outcome, error=error) | {"paused": None} | self._received()
+            )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ from paraply.errors import UsageError
 from paraply.runtime import runtime
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from paraply._native import Block
     from paraply.observe.counters import Counters
 
-__all__ = ["Timeline", "block_arguments"]
+__all__ = ["Timeline", "block_arguments", "timeline_of"]
 
 _HEAD = b'{"displayTimeUnit":"ms","traceEvents":[\n'
 _TAIL = b"\n]}\n"
@@ -196,6 +198,16 @@ class Timeline:
             pass
         finally:
             os.close(file)
+
+
+def timeline_of(trace: str | Path | Timeline | None) -> AbstractContextManager[Timeline | None]:
+    """Return a timeline for a ``with`` block: a new one that is closed at the block's end, or an open one that stays open.
+
+    >>> with timeline_of(None) as timeline:
+    ...     print(timeline)
+    None
+    """
+    return nullcontext(trace) if trace is None or isinstance(trace, Timeline) else Timeline(trace)
 
 
 def _refuse_others(path: Path) -> None:

@@ -100,7 +100,7 @@ class Receiver:
                 if (failure := permanent(error)) is not None:
                     self._give_up(failure)
                     return
-                _log.warning("the source was lost: %s", self.last_error)
+                _log.warning("the source was lost: %s", self.last_error, extra={"event": "source-lost"})
             except BaseException as error:  # readers of the relay log must get the error
                 self._give_up(ReceiveFailed(f"the receiver ended unexpectedly: {error}"))
                 raise
@@ -145,8 +145,11 @@ class Receiver:
             self.connections += 1
             self._connected_at = runtime.now()
             if self._lost_at is not None:
-                _log.warning("the source is available again, after %.1f s", runtime.monotonic() - self._lost_at)
+                seconds = runtime.monotonic() - self._lost_at
+                _log.warning("the source is available again, after %.1f s", seconds, extra={"event": "connected"})
                 self._lost_at = None
+            elif self.connections == 1:
+                _log.info("connected to the source", extra={"event": "connected"})
             host, port = self._report
             if received is None:
                 file, position = (status.source_file, status.source_position) if status.source_file else self._place or ("", 4)

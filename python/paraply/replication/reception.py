@@ -10,7 +10,7 @@ from paraply.applier.execute.supervisor import stopped_error
 from paraply.applier.preflight.inspect import parse_gtids
 from paraply.errors import ConnectionFailed, UsageError
 from paraply.replication.receiver import Receiver
-from paraply.replication.relay_folder import locked_relay_log, receiver_status
+from paraply.replication.relay_folder import RotationNote, locked_relay_log, receiver_status
 from paraply.replication.source import SILENCE_SECONDS, look
 from paraply.runtime import runtime
 
@@ -108,9 +108,10 @@ class Reception:
                 report=options.report,
             )
             receiver.start()
+            rotation = RotationNote(relay)
             try:
                 while not self._wake.wait(_LOOK_SECONDS) and receiver.failure is None:
-                    pass
+                    rotation.look()
             finally:
                 receiver.stop()
                 relay.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from paraply.replication.receiver import Receiver
     from paraply.targets.url import DatabaseUrl
 
-__all__ = ["locked_relay_log", "receiver_status"]
+__all__ = ["RotationNote", "locked_relay_log", "receiver_status"]
+
+_LOOK_SECONDS = 5.0
+_log = logging.getLogger("paraply.replication")
 
 
 @contextmanager
@@ -34,6 +38,25 @@ def locked_relay_log(folder: Path) -> Iterator[None]:
         except OSError:
             raise AlreadyRunning(f"another process uses the relay log in {folder}: end it, or name another --relay-log") from None
         yield
+
+
+class RotationNote:
+    """Notes in the log of paraply's messages when the relay log begins a new file; for one relay log."""
+
+    def __init__(self, relay: RelayLog) -> None:
+        self._relay = relay
+        self._file = relay.status().relay_file
+        self._next = runtime.monotonic() + _LOOK_SECONDS
+
+    def look(self) -> None:
+        """Look for a new file every few seconds; returns at once in between."""
+        if runtime.monotonic() < self._next:
+            return
+        self._next = runtime.monotonic() + _LOOK_SECONDS
+        file = self._relay.status().relay_file
+        if file != self._file and self._file:
+            _log.info("the relay log continues in %s", file, extra={"event": "rotated"})
+        self._file = file
 
 
 def receiver_status(url: DatabaseUrl, relay: RelayLog, receiver: Receiver) -> Mapping[str, Any]:

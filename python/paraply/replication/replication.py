@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,20 +16,23 @@ from paraply.applier.options import check_channel
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.inspect import parse_gtids
 from paraply.errors import ConnectionFailed, ParaplyError, StopNotReached, UsageError
+from paraply.observe.counters import Counters
+from paraply.observe.timeline import Timeline
 from paraply.replication.receiver import Receiver
-from paraply.replication.relay_folder import locked_relay_log, receiver_status
+from paraply.replication.relay_folder import RotationNote, locked_relay_log, receiver_status
 from paraply.replication.source import SILENCE_SECONDS, Source, look
 from paraply.runtime import runtime
 from paraply.targets.protocol import ApplyPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from paraply._native import Transaction
     from paraply.applier import ApplyReport
     from paraply.applier.selection.filters import Filters
     from paraply.logs.stop_point import StopPoint
+    from paraply.observe.status_json import RunIdentity
     from paraply.targets.protocol import Progress, Target
     from paraply.targets.url import DatabaseUrl
 
@@ -60,6 +64,7 @@ class ReplicationOptions:
         until: Stop of the replication; None for none.
         source_timeout: Seconds of silence, without even a heartbeat, after which the source is connected to again.
         report: Host and port of this replica in the source's list of replicas.
+        trace: File for the timeline of the whole replication, in Perfetto's format.
         applier: Further arguments of ``Applier``.
     """
 
@@ -73,6 +78,7 @@ class ReplicationOptions:
     until: StopPoint | None = None
     source_timeout: float = SILENCE_SECONDS
     report: tuple[str, int] = ("", 0)
+    trace: str | Path | None = None
     applier: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -112,6 +118,7 @@ class Replication:
         self._time_over = False
         self._stops = 0
         self._wake = runtime.event()
+        self._timeline: Timeline | None = None
         self.report: ApplyReport | None = None
         """Result of the apply, added up over losses of the target."""
 
@@ -172,6 +179,8 @@ class Replication:
                 receiver.stop()
                 keeper.join()
                 relay.close()
+                if self._timeline is not None:
+                    self._timeline.close()
         return self.report
 
     def status(self, executed: GtidSet) -> Mapping[str, Any]:
@@ -191,12 +200,28 @@ class Replication:
         executed = GtidSet(self.report.executed) if self.report is not None and self.report.executed else self._held
         return self.status(executed)
 
+    def counters(self) -> Counters:
+        """Return a snapshot of the apply; it counts from the last loss of the target. May be called from any thread at any time."""
+        applier = self._applier
+        return Counters() if applier is None else applier.counters()
+
+    def identity(self) -> RunIdentity | None:
+        """Return the apply's identity, or None before it has begun. May be called from any thread."""
+        applier = self._applier
+        return None if applier is None else applier.identity()
+
+    def receiver(self) -> Mapping[str, Any] | None:
+        """Return the receiver's part of the status, or None before it has begun. May be called from any thread."""
+        applier = self._applier
+        executed = applier.executed() if applier is not None else None
+        return self.status(executed if executed is not None else self._held) or None
+
     def _follow(self, relay: RelayLog, receiver: Receiver) -> None:
         """Apply until the end; wait for a target that was lost."""
         wait = _FIRST_WAIT
         while self._wait_for_first(relay):
             try:
-                with self._make_target() as target:
+                with self._make_target() as target, self._timed():
                     self._apply(relay, target)
                 break
             except StopNotReached:
@@ -217,6 +242,17 @@ class Replication:
         if receiver.failure is not None and not arrived:
             raise receiver.failure
 
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Open the timeline before the first apply; write all of it after each."""
+        if self._timeline is None and self._options.trace is not None:
+            self._timeline = Timeline(self._options.trace, "paraply replicate")
+        try:
+            yield
+        finally:
+            if self._timeline is not None:
+                self._timeline.flush()
+
     def _apply(self, relay: RelayLog, target: Target) -> None:
         options = self._options
         applier = self._applier = Applier(
@@ -227,6 +263,7 @@ class Replication:
             stop=self._until,
             channel=options.channel,
             start_after=options.start_after,
+            trace=self._timeline,
             lower_case_table_names=self._source.lower_case_table_names if self._source is not None else None,
             **options.applier,
         )
@@ -321,7 +358,9 @@ class Replication:
         """Remove applied files, and end the log when the time of ``until`` is over and the source has sent everything."""
         next_purge = runtime.monotonic() + _PURGE_SECONDS
         until = self._options.until
+        rotation = RotationNote(relay)
         while not self._wake.wait(_LOOK_SECONDS):
+            rotation.look()
             if until is not None and until.time is not None and (relay.idle_at or 0) > until.time + _GRACE:
                 self._time_over = True
                 relay.close()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from paraply.targets.progress.gtid_ledger import Executed
 
-__all__ = ["ALIVE_SECONDS", "ChannelStatus", "LastSign", "fill_progress", "gaps_of", "gtid_union", "read_sign"]
+__all__ = ["ALIVE_SECONDS", "ChannelStatus", "LastSign", "Pause", "fill_progress", "gaps_of", "gtid_union", "read_sign"]
 
 ALIVE_SECONDS = 15.0
 """Age of the status row after which its run counts as ended; a run writes the row every two seconds."""
@@ -39,6 +39,19 @@ class LastSign:
     status: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A pause of a channel.
+
+    Attributes:
+        by: User and machine that asked for it.
+        since: Time at which it was asked for, as RFC 3339 text in UTC, by the target's clock.
+    """
+
+    by: str
+    since: str
+
+
 @dataclass(slots=True)
 class ChannelStatus:
     """The state of one channel.
@@ -56,6 +69,7 @@ class ChannelStatus:
         fingerprint: Identity of sources, filters and start.
         pending: A statement with an unknown outcome, in words; None for none (R25b).
         sign: Last status that a run wrote; None if no run wrote one.
+        pause: The pause of the channel; None if it is not paused.
     """
 
     name: str
@@ -70,6 +84,7 @@ class ChannelStatus:
     fingerprint: str = ""
     pending: str | None = None
     sign: LastSign | None = None
+    pause: Pause | None = None
 
     @property
     def state(self) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
-    from paraply.targets.channel_status import ChannelStatus
+    from paraply.targets.channel_status import ChannelStatus, Pause
 
 __all__ = ["ApplyPlan", "Capabilities", "Forecast", "Inspection", "Progress", "RowForecast", "Session", "Standing", "StatusRow", "Target"]
 
@@ -182,6 +182,34 @@ class StatusRow(Protocol):
             ParaplyError: The row cannot be written now.
         """
 
+    def paused(self) -> Pause | None:
+        """Return the pause of the channel that is noted in the target; None without one.
+
+        Raises:
+            ParaplyError: It cannot be read now.
+        """
+
+    def close(self) -> None:
+        """Close the connection; never raise."""
+
+
+class ChannelControl(Protocol):
+    """A connection that changes the state of channels past the target's binlog, while runs may be active."""
+
+    def pause(self, channel: str, by: str) -> None:
+        """Note a pause; one that is noted already stays as it is."""
+
+    def resume(self, channel: str) -> bool:
+        """Remove the pause; return False if there was none."""
+
+    def forget(self, channel: str) -> None:
+        """Remove the channel's progress. A run that is active nevertheless ends with AlreadyRunning before its next commit.
+
+        Raises:
+            UsageError: Something of the channel must be ended before, such as prepared XA transactions.
+            AlreadyRunning: Transactions of the channel are open.
+        """
+
     def close(self) -> None:
         """Close the connection; never raise."""
 
@@ -272,6 +300,13 @@ class Target(Protocol):
 
     def read_channels(self) -> list[ChannelStatus]:
         """Return the state of each channel. Write nothing; ``open`` is not needed."""
+
+    def open_control(self) -> ChannelControl:
+        """Return a connection that pauses, resumes and forgets channels; ``open`` is not needed.
+
+        Raises:
+            UsageError: The user may not keep these changes out of the target's binlog.
+        """
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """Return the current tables of the target, for hashing; empty if the target is of another family than the log."""

@@ -177,7 +177,8 @@ def test_r24_storms_degrade_to_serial_and_recover():
 
 @pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize("fault", ["lost", "lost-before", "lost-after"])
-def test_r25_a_lost_connection_applies_exactly_once(workers, fault):
+def test_r25_a_lost_connection_applies_exactly_once(workers, fault, caplog):
+    caplog.set_level("INFO", logger="paraply.applier")
     log = [make(n, f"k{n % 4}") for n in range(1, 41)]
     target = Target()
     for n in (5, 6, 17, 40):
@@ -185,6 +186,8 @@ def test_r25_a_lost_connection_applies_exactly_once(workers, fault):
     report = apply(log, target, workers=workers, merge="off")
     check_serial(target, log)
     assert report.reconnects >= 4
+    events = [record.event for record in caplog.records if hasattr(record, "event")]
+    assert events == ["target-lost", "connected"], "reported once"
 
 
 @pytest.mark.parametrize("workers", WORKERS)

@@ -12,9 +12,10 @@ from unit.applier.fakes import make
 from unit.applier.harness import apply, make_applier, run_within
 from unit.steps import until
 
-from paraply.errors import ConnectionLost, LogDamaged
+from paraply.errors import ConnectionLost, LogDamaged, Stopped
 from paraply.observe import publisher
 from paraply.observe.publisher import Publisher
+from paraply.targets.channel_status import Pause
 
 
 class StatusRowConnection:
@@ -22,6 +23,10 @@ class StatusRowConnection:
         self.texts: list[str] = []
         self.closed = 0
         self.failing: Exception | None = None
+        self.pause: Pause | None = None
+
+    def paused(self) -> Pause | None:
+        return self.pause
 
     def publish(self, text: str) -> None:
         if self.failing is not None:
@@ -122,3 +127,57 @@ def test_a_target_that_hangs_does_not_keep_the_run(monkeypatch: pytest.MonkeyPat
     assert not answered.is_set(), "the end did not wait for the target"
     released.set()
     assert answered.wait(10)
+
+
+def test_a_run_whose_channel_is_paused_applies_nothing_until_it_is_resumed() -> None:
+    status_row = StatusRowConnection()
+    status_row.pause = Pause("dba@db1", "2026-03-01T14:07:00Z")
+    place = Place(status_row)
+    applier = make_applier([make(n, "k") for n in range(1, 20)], place)
+    run = threading.Thread(target=run_within, args=(applier,))
+    run.start()
+    until(lambda: status_row.texts and status_row.last.get("paused") == "paused", "the report of the pause")
+    until(lambda: applier.counters().read == 19, "the reader, which goes on")
+    assert place.database.applied == []
+    status_row.pause = None
+    run.join(30)
+    assert place.database.applied == list(range(1, 20))
+    assert (status_row.last["outcome"], status_row.last["paused"]) == ("done", None)
+
+
+@pytest.mark.parametrize("workers", [0, 4])
+def test_a_paused_run_can_be_stopped(workers: int) -> None:
+    status_row = StatusRowConnection()
+    status_row.pause = Pause("dba@db1", "2026-03-01T14:07:00Z")
+    place = Place(status_row)
+    applier = make_applier([make(n, "k") for n in range(1, 20)], place, workers=workers)
+    ended: list[object] = []
+    run = threading.Thread(target=lambda: ended.append(run_within(applier)))
+    run.start()
+    until(lambda: status_row.texts and status_row.last.get("paused") == "paused", "the report of the pause")
+    applier.stop()
+    run.join(30)
+    assert isinstance(ended[0], Stopped)
+    assert place.database.applied == []
+
+
+def test_what_a_run_has_begun_is_committed_in_a_pause() -> None:
+    status_row = StatusRowConnection()
+    place = Place(status_row)
+
+    def pause_in_the_fifth() -> bool:
+        status_row.pause = status_row.pause or Pause("dba@db1", "2026-03-01T14:07:00Z")
+        return applier.counters().queue >= 0
+
+    place.database.waits_for[5] = pause_in_the_fifth
+    applier = make_applier([make(n, f"k{n}") for n in range(1, 2000)], place, merge="off")
+    run = threading.Thread(target=run_within, args=(applier,))
+    run.start()
+    until(lambda: status_row.texts and status_row.last.get("paused") == "paused", "the report of the pause")
+    done = len(place.database.applied)
+    assert place.database.applied == list(range(1, done + 1))
+    assert done >= 5
+    assert not place.database.owners, "no transaction is open"
+    status_row.pause = None
+    run.join(30)
+    assert place.database.applied == list(range(1, 2000))

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from paraply.cli.terminal import progress
+from paraply.cli.terminal.events import ProgressEvents
 from paraply.cli.terminal.progress import apply_line
 from paraply.observe.counters import Counters
 
@@ -42,5 +43,5 @@ def test_nothing_is_shown_where_nobody_looks(terminal: io.StringIO, monkeypatch:
         assert line is None
     monkeypatch.setattr(progress, "stderr", Console(file=terminal, force_terminal=False))
     with apply_line() as line:
-        assert line is None
+        assert isinstance(line, ProgressEvents), "lines, the first one after ten seconds"
     assert terminal.getvalue() == ""

@@ -8,6 +8,7 @@ import re
 import socket
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,12 @@ from paraply.observe.metrics_server import MetricsServer, parse_address
 from paraply.observe.status_json import RunIdentity
 
 SAMPLE = re.compile(r'(?P<name>[a-z_]+)(?:\{(?P<labels>(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)+)\})? (?P<value>-?[0-9.e+]+)')
+
+
+RECEIVER: Mapping[str, Any] = {
+    "connected": False, "connections": 3, "received_transactions": 40, "received_bytes": 4000, "heard_seconds_ago": 1.5,
+    "lag_transactions": 7,
+}  # fmt: skip
 
 
 class Run:
@@ -149,6 +156,17 @@ def test_what_is_no_address(text: str) -> None:
 def test_the_documentation_names_every_metric_and_no_other() -> None:
     page = (Path(__file__).parents[3] / "docs" / "how-to" / "monitoring.md").read_text(encoding="utf-8")
     full = replace(BUSY, seconds_left=1.0, bytes_total=2, workers=(BUSY.workers[0], BUSY.workers[1]))
-    shown = {key.partition("{")[0] for key in samples(render_metrics(full, IDENTITY))}
+    shown = {key.partition("{")[0] for key in samples(render_metrics(full, IDENTITY, RECEIVER))}
     tables = "".join(line for line in page.splitlines() if re.match(r"\| `paraply_", line) and "rate(" not in line and "==" not in line)
     assert set(re.findall(r"`(paraply_[a-z_]+)`", tables)) == shown
+
+
+def test_a_receiver_is_shown_with_its_lag() -> None:
+    found = samples(render_metrics(BUSY, IDENTITY, RECEIVER))
+    assert (found["paraply_source_connected"], found["paraply_lag_transactions"], found["paraply_transactions_received_total"]) == (
+        0,
+        7,
+        40,
+    )
+    assert "paraply_lag_transactions" not in samples(render_metrics(BUSY, IDENTITY, {**RECEIVER, "lag_transactions": None}))
+    assert "paraply_source_connected" not in samples(render_metrics(BUSY, IDENTITY))

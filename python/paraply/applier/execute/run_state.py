@@ -29,6 +29,8 @@ __all__ = ["RunState", "SharedTarget"]
 _log = logging.getLogger("paraply.applier")
 
 _STEP = 0.05
+_LOSS_SECONDS = 10.0
+"""Time after a reported loss of the target in which further lost connections are not reported."""
 _EARLY = 64
 """Blocks committed after a gap before the first check for blocks without one; the limit grows to twice the number that is left."""
 
@@ -134,6 +136,8 @@ class RunState:
         self.handed: Block | None = None
         """Last block handed to a worker, and the time (seconds since 1970)."""
         self.handed_at = 0.0
+        self._lost_at: float | None = None
+        self._losses_known_until = 0.0
 
     def count_committed(self, *blocks: Block) -> tuple[int, int]:
         """Count committed blocks; called by the holders of their turns.
@@ -230,6 +234,21 @@ class RunState:
         """Adjust the concurrency limit to the number of workers that keeps the machine busy."""
         if self.jobs is not None:
             self.jobs.adjust_concurrency()
+
+    @contextlib.contextmanager
+    def reconnecting(self, error: BaseException) -> Iterator[None]:
+        """Report that a connection to the target broke, and that it was made again.
+
+        Workers that lose theirs together report it once; one that was idle finds out when it gets its next job.
+        """
+        if self._lost_at is None and runtime.monotonic() >= self._losses_known_until:
+            self._lost_at = runtime.monotonic()
+            _log.info("a connection to the target was lost and is made again: %s", error, extra={"event": "target-lost"})
+        yield
+        lost_at, self._lost_at = self._lost_at, None
+        if lost_at is not None:
+            self._losses_known_until = runtime.monotonic() + _LOSS_SECONDS
+            _log.info("connected to the target again, after %.1f s", runtime.monotonic() - lost_at, extra={"event": "connected"})
 
     def note(self, text: str) -> None:
         """Add a remark to the log and to the report; the report contains each text once."""

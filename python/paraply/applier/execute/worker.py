@@ -303,7 +303,7 @@ class Worker:
                 losses += 1
                 if losses > run.retry.reconnects:
                     raise ApplyFailed(f"the connection was lost {losses} times while this transaction was applied: {error}") from error
-                self._reconnect(job)
+                self._reconnect(job, error)
                 if committing and self._is_in(job, block):
                     return
             except (PrecedingFailed, AlreadyRunning):
@@ -405,10 +405,10 @@ class Worker:
         if self._session is not None:
             self._session.rollback()
 
-    def _reconnect(self, job: Job) -> None:
+    def _reconnect(self, job: Job, error: ConnectionLost) -> None:
         """Open a new session in place of the lost one, with retries."""
         self._give_attempt_up()
-        with self._waiting("reconnect", states.RECONNECTING):
+        with self._waiting("reconnect", states.RECONNECTING), self._run.reconnecting(error):
             with contextlib.suppress(Exception):  # errors of a broken session do not matter
                 self.close()
             self._run.order.pause(job.ticket, 0.0)  # not if the run has ended

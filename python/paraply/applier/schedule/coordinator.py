@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from paraply._native import Block, Planner
     from paraply.applier.execute.run_state import RunState
     from paraply.applier.execute.worker import Worker
+    from paraply.applier.schedule.gate import Gate
     from paraply.applier.schedule.job_list import JobList
     from paraply.applier.schedule.session_order import SessionOrder
     from paraply.logs.feed import Feed, FeedItem
@@ -124,6 +125,7 @@ class Coordinator:
         executor: Executor of the jobs.
         sessions: Keeps the order of the source's sessions, if commits are not in order; else None.
         done: File and end offset of each transaction that an earlier run committed after a gap, in a log without GTIDs.
+        gate: Holds blocks back while the run is paused or faster than its rate; None for none.
     """
 
     def __init__(
@@ -136,6 +138,7 @@ class Coordinator:
         executor: Executor,
         sessions: SessionOrder | None = None,
         done: frozenset[tuple[str, int]] = frozenset(),
+        gate: Gate | None = None,
     ) -> None:
         self._run = run
         self._feed = feed
@@ -145,6 +148,7 @@ class Coordinator:
         self._executor = executor
         self._sessions = sessions
         self._done = set(done)
+        self._gate = gate
         self._last = 0
         self._pending = 0
 
@@ -178,7 +182,7 @@ class Coordinator:
         held = sum(block.transaction_count + block.skipped for block in blocks)
         self._pending += item.transactions - held
         statement = blocks.pop() if item.changes and blocks and runs_statement(blocks[-1]) else None
-        most = 1 if self._done else self._executor.most_at_once
+        most = 1 if self._done else (self._gate and self._gate.most_at_once) or self._executor.most_at_once
         if not all(self._hand_out(blocks[place : place + most]) for place in range(0, len(blocks), most)):
             return False
         if item.schema is not None and not self._tell_target(item, item.schema):
@@ -191,6 +195,8 @@ class Coordinator:
         """Hand out blocks. If the policy refuses one, raise its error after the blocks before it are handed out."""
         if self._done and end_of(blocks[0]) in self._done:
             return self._pass_over(blocks[0])
+        if self._gate is not None and not self._gate.let_pass(blocks):
+            return False
         committed = self._run.order.low_water_mark
         needs: list[Needs] = []
         refused: ParaplyError | None = None

@@ -10,7 +10,7 @@ from types import FrameType
 from paraply.cli.process.interrupt import raise_interrupted
 from paraply.cli.terminal import output
 
-__all__ = ["interrupted_by_signal", "stops_on_signal"]
+__all__ = ["ignores_interrupts", "interrupted_by_signal", "stops_on_signal"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -33,7 +33,7 @@ def stops_on_signal(stop: Callable[[], None], notice: str = "stopping at a trans
             return
         asked = True
         with suppress(OSError):  # the terminal may be gone
-            output.stderr.print(notice)
+            output.notice("stopping", notice)
         stop()
 
     with _handled_by(handler):
@@ -48,6 +48,16 @@ def interrupted_by_signal() -> Iterator[None]:
     """
     with _handled_by(raise_interrupted):
         yield
+
+
+@contextmanager
+def ignores_interrupts() -> Iterator[None]:
+    """Leave Ctrl-C to a program that runs in the same terminal during the ``with`` block. The program gets it as usual."""
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: None)  # unlike SIG_IGN, a handler is not inherited
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -28,6 +28,7 @@ __all__ = [
     "debug_before_command",
     "error_object",
     "fallback_reasons",
+    "notice",
     "one_line",
     "print_json",
     "run",
@@ -75,6 +76,12 @@ console = PatientConsole(highlight=False, emoji=False)
 stderr = PatientConsole(stderr=True, highlight=False, emoji=False)
 
 INTERNAL_ERROR = 1
+
+write_event: Callable[[str, str, str], None] | None = None
+"""Writer of level, event and text as an event; None if no form of events was asked for."""
+
+as_lines: bool = False
+"""True if progress is asked for as lines, on a terminal too."""
 
 debug_before_command: ContextVar[bool] = ContextVar("debug_before_command", default=False)
 """True if ``--debug`` stands before the command's name."""
@@ -158,16 +165,13 @@ def run(
     except OSError as failure:
         reason = f"{failure.strerror or failure}" + (f" ({failure.filename})" if failure.filename else "")
         code, error = INTERNAL_ERROR, error_object(failure)
-        stderr.print(f"[red]error:[/red] {escape(one_line(reason))}", soft_wrap=True)
+        show_end("error", "red", reason)
         if debug:
             print_traceback(failure)
     except Exception as defect:  # a defect of paraply: no traceback unless asked for
         code, error = INTERNAL_ERROR, error_object(defect)
-        stderr.print(
-            f"[red]error:[/red] unexpected {escape(type(defect).__name__)}: {escape(one_line(str(defect)))}; this is a defect of paraply, "
-            "run again with --debug and report what it prints",
-            soft_wrap=True,
-        )
+        what = f"unexpected {type(defect).__name__}: {one_line(str(defect))}"
+        show_end("error", "red", f"{what}; this is a defect of paraply, run again with --debug and report what it prints")
         if debug:
             print_traceback(defect)
     if error is not None and so_far is not None:
@@ -210,12 +214,34 @@ def one_line(text: str) -> str:
     return redacted(" ".join(text.split()))
 
 
+def notice(event: str, text: str, level: str = "info") -> None:
+    """Print a remark on standard error: as an event if a form of events was asked for.
+
+    Args:
+        event: Name of the event.
+        text: The remark, in one line.
+        level: Level of the event.
+    """
+    if write_event is not None:
+        write_event(level, event, text)
+        return
+    stderr.print(escape(one_line(text)), soft_wrap=True)
+
+
 def show_failure(failure: ParaplyError, debug: bool) -> None:
     """Print an error for people, in one line."""
     name, colour = ("stopped", "yellow") if isinstance(failure, Stopped) else ("error", "red")
-    stderr.print(f"[{colour}]{name}:[/{colour}] {escape(one_line(str(failure)))}", soft_wrap=True)
+    show_end(name, colour, str(failure))
     if debug:
         print_traceback(failure)
+
+
+def show_end(name: str, colour: str, text: str) -> None:
+    """Print the line with which a command ends that is not done."""
+    if write_event is not None:
+        write_event("warning" if name == "stopped" else "error", name, text)
+        return
+    stderr.print(f"[{colour}]{name}:[/{colour}] {escape(one_line(text))}", soft_wrap=True)
 
 
 def print_traceback(failure: BaseException) -> None:

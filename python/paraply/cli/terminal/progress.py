@@ -1,4 +1,4 @@
-"""Progress on a terminal; no output elsewhere."""
+"""Progress: on a terminal a bar, elsewhere nothing, or lines for an apply."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
+from paraply.cli.terminal import output
+from paraply.cli.terminal.events import ProgressEvents
 from paraply.cli.terminal.output import stderr
 
 if TYPE_CHECKING:
@@ -94,14 +96,17 @@ class ApplyLine:
 
 
 @contextmanager
-def apply_line(*, quiet: bool = False) -> Iterator[ApplyLine | None]:
+def apply_line(*, quiet: bool = False) -> Iterator[ApplyLine | ProgressEvents | None]:
     """Show the progress of an apply during a ``with`` block; yield None if nothing is shown.
 
     Args:
         quiet: Show nothing even on a terminal.
     """
-    if quiet or not stderr.is_terminal:
+    if quiet:
         yield None
+        return
+    if output.as_lines or not stderr.is_terminal:
+        yield ProgressEvents()
         return
     columns = (
         TextColumn("apply"),

@@ -18,6 +18,7 @@ from paraply.targets.mysql.preflight.ddl_forecast import StatementForecast
 from paraply.targets.mysql.preflight.inspect import check_family, inspect_server, own_tables
 from paraply.targets.mysql.preflight.privileges import Grants, RowPrivileges, check_user
 from paraply.targets.mysql.preflight.table_check import TableChecker, check_server
+from paraply.targets.mysql.progress.channel_control import MySqlChannelControl, open_control
 from paraply.targets.mysql.progress.channel_status import read_channels
 from paraply.targets.mysql.progress.recovery import settle_at_start, settle_block
 from paraply.targets.mysql.progress.status_row import MySqlStatusRow, open_status_row
@@ -213,13 +214,12 @@ class MySqlTarget:
 
     def read_channels(self) -> list[ChannelStatus]:
         """Return the state of each channel, using a connection of its own; write nothing."""
-        connection = self.connect()
-        try:
+        with contextlib.closing(self.connect()) as connection:
             return read_channels(connection)
-        except ParaplyError as error:
-            raise explain(error) from None
-        finally:
-            connection.close()
+
+    def open_control(self) -> MySqlChannelControl:
+        """Return a connection that pauses, resumes and forgets channels."""
+        return open_control(self.connect)
 
     def pass_over(self, block: Block) -> None:
         """Record that an earlier run committed the block."""

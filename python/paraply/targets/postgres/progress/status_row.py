@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from paraply.errors import ParaplyError
+from paraply.targets.channel_status import Pause
 from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.types import quote_literal
 
-__all__ = ["PgStatusRow", "open_status_row"]
+__all__ = ["PgStatusRow", "open_status_row", "read_pause"]
 
 # An unlogged table is enough: after a crash of the server, no run is active.
 _TABLE = (
     b"CREATE UNLOGGED TABLE IF NOT EXISTS paraply.run (channel text PRIMARY KEY, epoch bigint NOT NULL,"
     b" updated timestamp with time zone NOT NULL, status text NOT NULL)"
 )
+
+_NO_TABLE = ("42P01", "3F000", "42501")
+"""States of a table or schema that is missing, and of a missing privilege."""
 
 
 class PgStatusRow:
@@ -27,6 +31,7 @@ class PgStatusRow:
 
     def __init__(self, connection: PgConnection, channel: str, epoch: int) -> None:
         self._connection = connection
+        self._channel = channel
         self._begin = f"INSERT INTO paraply.run AS r VALUES ({quote_literal(channel)}, {epoch}, clock_timestamp(), "
         self._end = (
             ") ON CONFLICT (channel) DO UPDATE SET epoch = excluded.epoch, updated = excluded.updated, status = excluded.status"
@@ -40,9 +45,38 @@ class PgStatusRow:
         except StatementFailed as failed:
             raise failure(failed.error) from failed
 
+    def paused(self) -> Pause | None:
+        """Return the pause of the channel; None without one."""
+        try:
+            return read_pause(self._connection, self._channel)
+        except StatementFailed as failed:
+            raise failure(failed.error) from failed
+
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+def read_pause(connection: PgConnection, channel: str) -> Pause | None:
+    """Return the pause of a channel; None without one, or if nobody has ever paused a channel of this target.
+
+    Raises:
+        StatementFailed: The server refused for another reason.
+    """
+    select = (
+        "SELECT paused_by, to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM paraply.pause"
+        f" WHERE channel = {quote_literal(channel)}"
+    )
+    try:
+        result = connection.run([select.encode()])[0]
+    except StatementFailed as failed:
+        if failed.error.state in _NO_TABLE:
+            return None
+        raise
+    if not result.ntuples:
+        return None
+    by, since = (value.decode() if value is not None else "" for value in (result.get_value(0, 0), result.get_value(0, 1)))
+    return Pause(by, since)
 
 
 def open_status_row(uri: str, channel: str, epoch: int) -> PgStatusRow | None:

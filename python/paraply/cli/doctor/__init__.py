@@ -1,0 +1,7 @@
+"""``paraply doctor``."""
+
+from __future__ import annotations
+
+from paraply.cli.doctor.command import doctor
+
+__all__ = ["doctor"]
