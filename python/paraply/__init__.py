@@ -8,7 +8,7 @@ from paraply import errors
 from paraply.errors import ParaplyError
 
 if TYPE_CHECKING:
-    from paraply._native import Certified, Certifier, GtidSet, Transaction
+    from paraply._native import Certified, Certifier, GtidSet, Selection, Transaction
     from paraply._version import __version__
     from paraply.analysis.rows import events, rows
     from paraply.analysis.trace import trace
@@ -23,7 +23,7 @@ else:
     __getattr__, __dir__ = names_on_demand(
         __name__,
         {
-            "paraply._native": ("Certified", "Certifier", "GtidSet", "Transaction"),
+            "paraply._native": ("Certified", "Certifier", "GtidSet", "Selection", "Transaction"),
             "paraply._version": ("__version__",),
             "paraply.analysis.rows": ("events", "rows"),
             "paraply.analysis.trace": ("trace",),
@@ -46,6 +46,7 @@ __all__ = [
     "Explanation",
     "GtidSet",
     "ParaplyError",
+    "Selection",
     "Transaction",
     "WriteSet",
     "__version__",

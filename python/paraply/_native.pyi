@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from builtins import bytes as _Bytes  # noqa: N812 - Transaction has a property of that name
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, final
@@ -15,7 +16,24 @@ from paraply.schema.model import Table
 
 @final
 class GtidSet:
-    """Set of GTIDs, MySQL's (``uuid[:tag]:1-5``) or MariaDB's (``domain-server-sequence``)."""
+    """Set of GTIDs, MySQL's (``uuid[:tag]:1-5``) or MariaDB's (``domain-server-sequence``).
+
+    A set can be iterated (each GTID, in the order of its text), compared (``<=`` is "subset of"), and combined by ``|``, ``&`` and ``-``.
+
+    Args:
+        text: The set as text; empty for an empty set.
+
+    Raises:
+        UsageError: The text is no GTID set.
+
+    >>> executed = GtidSet("3e11fa47-71ca-11e1-9e33-c80aa9429562:1-3:7")
+    >>> len(executed), "3e11fa47-71ca-11e1-9e33-c80aa9429562:2" in executed
+    (4, True)
+    >>> [gtid[-2:] for gtid in executed]
+    [':1', ':2', ':3', ':7']
+    >>> str(executed - GtidSet("3e11fa47-71ca-11e1-9e33-c80aa9429562:2-9"))
+    '3e11fa47-71ca-11e1-9e33-c80aa9429562:1'
+    """
 
     def __new__(cls, text: str = "") -> Self: ...
     def __contains__(self, key: str, /) -> bool: ...
@@ -29,9 +47,17 @@ class GtidSet:
     def __eq__(self, value: object, /) -> bool: ...
     def __bool__(self) -> bool: ...
     def __len__(self) -> int: ...
-    def add(self, gtid: str) -> None: ...
-    def update(self, other: GtidSet) -> None: ...
-    def copy(self) -> GtidSet: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def add(self, gtid: str) -> None:
+        """Add one GTID.
+
+        Raises:
+            UsageError: The text is no GTID.
+        """
+    def update(self, other: GtidSet) -> None:
+        """Add all GTIDs of another set."""
+    def copy(self) -> GtidSet:
+        """Return a copy; changes of one do not change the other."""
 
 @final
 class Statement:
@@ -81,8 +107,11 @@ class Transaction:
     @property
     def session(self) -> int | None: ...
     @property
-    def committed_at(self) -> int | None:
-        """Commit time on the original source, microseconds since 1970, UTC."""
+    def committed_at(self) -> datetime | None:
+        """Commit time on the original source, in UTC; None if not known, or after the year 9999."""
+    @property
+    def committed_us(self) -> int | None:
+        """The same in microseconds since 1970."""
     @property
     def last_committed(self) -> int | None: ...
     @property
@@ -953,8 +982,11 @@ class RelayStatus:
     @property
     def last_gtid(self) -> str | None: ...
     @property
-    def committed_at(self) -> int | None:
-        """Commit time of the last transaction on its original source, microseconds since 1970, UTC."""
+    def committed_at(self) -> datetime | None:
+        """Commit time of the last transaction on its original source, in UTC."""
+    @property
+    def committed_us(self) -> int | None:
+        """The same in microseconds since 1970."""
 
 def purge_relay_log(folder: str | PathLike[str], before: str | PathLike[str]) -> list[Path]:
     """Remove the files of a relay log before this one, and return their paths. Another process may be writing the log.

@@ -63,7 +63,7 @@ def read_history(files: list[Path]) -> History:
     for transaction in open_log(files):
         if "pitr_shop.item" in transaction.tables:
             gtids.append(transaction.gtid or "")
-            times.append(transaction.committed_at or 0)
+            times.append(transaction.committed_us or 0)
     return History(files, gtids, times)
 
 

@@ -26,7 +26,7 @@ def transactions(reader: LogReader) -> list[tuple[str | None, int, int]]:
     """Return GTID, number of rows and commit time of everything that the reader has now."""
     found = []
     while (batch := reader.next_batch()) is not None and len(batch):
-        found += [(transaction.gtid, transaction.rows, transaction.committed_at or 0) for transaction in batch]
+        found += [(transaction.gtid, transaction.rows, transaction.committed_us or 0) for transaction in batch]
     return found
 
 

@@ -53,7 +53,7 @@ class Log:
         assert not self._exclusive & self._shared, "the stand-ins have no keys that are shared"
         return fakes.Transaction(
             ordinal, tuple(map(str, exclusive)), kind=one.kind, gtid=one.gtid, bytes=one.bytes, rows=one.rows, server_id=one.server_id,
-            session=one.session, last_committed=one.last_committed, sequence_number=one.sequence_number, committed_at=one.committed_at,
+            session=one.session, last_committed=one.last_committed, sequence_number=one.sequence_number, committed_us=one.committed_us,
         )  # fmt: skip
 
 

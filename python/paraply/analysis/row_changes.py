@@ -182,7 +182,7 @@ class SqlSource:
     def _takes(self, transaction: Transaction) -> bool:
         if not transaction.tables or not self._wanted.takes_gtid(transaction.gtid):
             return False
-        at = transaction.committed_at
+        at = transaction.committed_us
         if not self._selects:
             return True
         since, until = self._wanted.since, self._wanted.until

@@ -147,7 +147,7 @@ def as_sql(source: SqlSource) -> Iterator[str]:
                 yield from (f"{setting};\n" for setting in ROW_SETTINGS)
                 first = False
             if not open_:
-                at = transaction.committed_at
+                at = transaction.committed_us
                 when = "" if at is None else f", committed {moment_text(at)}"
                 yield f"\n-- {transaction.gtid or 'no GTID'}{when}\nBEGIN;\n"
                 open_ = True

@@ -49,6 +49,8 @@ from paraply.observe.counters import ApplyReport, Counters
 from paraply.observe.run_monitor import RunMonitor
 from paraply.observe.snapshot import make_report
 from paraply.observe.timeline import timeline_of
+from paraply.schema.readers.dump import as_catalog
+from paraply.targets import as_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +82,7 @@ class Applier:
 
     Args:
         paths: Log files, in the order of writing.
-        target: The target; ``run`` opens it.
+        target: The target or its URL; ``run`` opens it.
         workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs. With
             ``via="replication"`` the workers of the target's own applier, 16 for None.
         policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic``, ``table``, ``row`` or ``unordered`` (R21).
@@ -89,8 +91,8 @@ class Applier:
             with policies and in GTID modes that cannot merge.
         gtid: ``auto``, ``record``, ``preserve`` or ``none`` (R26).
         channel: Name under which the progress is kept.
-        schema: Definitions at the log's start, or after the transactions of ``start_after``; else they are read from a target of the same
-            family, else they are taken from the log.
+        schema: Definitions at the log's start, or after the transactions of ``start_after``, or the path of a dump with them; else they
+            are read from a target of the same family, else they are taken from the log.
         start_after: GTID set of transactions that the target already holds.
         allow_nontransactional: Accept tables of non-transactional engines (R34).
         ddl_decision: ``done`` or ``not-done``: the answer to the question of R25b.
@@ -122,7 +124,7 @@ class Applier:
     def __init__(
         self,
         paths: Sequence[str | Path],
-        target: Target,
+        target: Target | str,
         *,
         workers: int | None = None,
         policy: str = "dependency",
@@ -130,8 +132,8 @@ class Applier:
         merge: Literal["auto", "off"] | int = "auto",
         gtid: Literal["auto", "record", "preserve", "none"] = "auto",
         channel: str = "default",
-        schema: SchemaCatalog | None = None,
-        start_after: str | None = None,
+        schema: SchemaCatalog | str | Path | None = None,
+        start_after: GtidSet | str | None = None,
         allow_nontransactional: bool = False,
         ddl_decision: Literal["done", "not-done"] | None = None,
         retries: int | RetryPolicy = 10,
@@ -154,6 +156,7 @@ class Applier:
         max_rate: int | None = None,
     ) -> None:
         way = parse_via(via)
+        target = as_target(target)
         workers = parse_workers(workers, way)
         check_combination(policy, consistency, merge, gtid)
         check_timestamp_column(policy, timestamp_column)
@@ -168,7 +171,7 @@ class Applier:
             merge=merge,
             gtid="preserve" if way is Via.REPLICATION and gtid == "auto" else gtid,
             channel=channel,
-            start_after=start_after,
+            start_after=None if start_after is None else str(start_after),
             allow_nontransactional=allow_nontransactional,
             ddl_decision=ddl_decision,
             filters=filters_for(target, filters or Filters(), lower_case_table_names),
@@ -189,7 +192,7 @@ class Applier:
         self._on_plan = on_plan
         self._trace = trace
         self._target = target
-        self._schema = schema
+        self._schema = as_catalog(schema)
         self._on_progress = on_progress
         self._stops = 0
         self._run: RunState | None = None

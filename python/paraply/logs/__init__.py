@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from paraply._native import LogReader, Transaction
+from paraply._native import GtidSet, LogReader, Transaction
 from paraply.errors import UsageError
 from paraply.logs.companions import without_companions
 from paraply.logs.folders import logs_in
@@ -72,7 +72,9 @@ def _logs_at(location: Path | str) -> Sequence[Path | str]:
     return [path]
 
 
-def open_log(paths: Path | str | Sequence[Path | str], *, verify_checksums: bool = True) -> Iterator[Transaction]:
+def open_log(
+    paths: Path | str | Sequence[Path | str], *, verify_checksums: bool = True, gtids: GtidSet | str | None = None
+) -> Iterator[Transaction]:
     """Yield the transactions of binlogs or relay logs of MySQL and MariaDB, in order.
 
     Only a batch of transactions is held in memory, not the whole file.
@@ -80,16 +82,18 @@ def open_log(paths: Path | str | Sequence[Path | str], *, verify_checksums: bool
     Args:
         paths: One file or folder, or several in order.
         verify_checksums: Whether to check the CRC32 of every event, if the log has checksums.
+        gtids: Transactions to yield; by default all.
 
     Yields:
-        Each transaction, including those without rows.
+        Each wanted transaction, including those without rows.
 
     Raises:
-        UsageError: A file does not exist.
+        UsageError: A file does not exist, or the text is no GTID set.
         NotALog: A file does not begin like a log.
         LogDamaged: A checksum or a structure is wrong, or (as ``LogTruncated``) the log ends too early.
         LogNotUnderstood: The log has contents that cannot be applied with certainty, such as row changes in statement format.
     """
+    wanted = GtidSet(gtids) if isinstance(gtids, str) else gtids
     reader = LogReader(log_paths(paths), verify_checksums=verify_checksums)
     while (batch := reader.next_batch()) is not None:
-        yield from batch
+        yield from batch if wanted is None else (found for found in batch if found.gtid is not None and found.gtid in wanted)

@@ -56,6 +56,24 @@ def make_target(url: str | None, *, folder: Path | str | None = None, defaults_f
     raise UsageError(f"unknown target {scheme}://: give a mysql://, mariadb:// or postgresql:// URL")
 
 
+def as_target(target: Target | str) -> Target:
+    """Return a target as it is, or the one that a URL names.
+
+    Raises:
+        UsageError: The URL is not understood, or it is neither of both.
+
+    >>> as_target(7)
+    Traceback (most recent call last):
+    ...
+    paraply.errors.UsageError: a target is a URL, such as mysql://app@127.0.0.1, or the result of make_target; not int
+    """
+    if isinstance(target, str):
+        return make_target(target)
+    if not callable(getattr(target, "close", None)):
+        raise UsageError(f"a target is a URL, such as mysql://app@127.0.0.1, or the result of make_target; not {type(target).__name__}")
+    return target
+
+
 @contextmanager
 def open_target(url: str | None, *, folder: Path | str | None = None, defaults_file: Path | str | None = None) -> Iterator[Target]:
     """Make a target for a ``with`` block, and close it at the end of the block."""

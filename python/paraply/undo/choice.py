@@ -129,7 +129,7 @@ def _is_chosen(transaction: Transaction, options: UndoOptions) -> bool:
             return False
     elif options.between is not None:
         since, until = options.between
-        if transaction.committed_at is None or not since <= transaction.committed_at < until or transaction.kind == "ddl":
+        if transaction.committed_us is None or not since <= transaction.committed_us < until or transaction.kind == "ddl":
             return False
     chosen = options.chosen
     tables = [name for name in transaction.tables if chosen.chooses(*name.split(".", 1))]
@@ -174,6 +174,6 @@ def _statements(transaction: Transaction) -> list[LoggedStatement]:
                     pass
         text = " ".join(sql.split())
         shown = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-        where = (transaction.gtid, transaction.committed_at, transaction.file, transaction.offset)
+        where = (transaction.gtid, transaction.committed_us, transaction.file, transaction.offset)
         found.append(LoggedStatement(shown, *where, frozenset(tables), frozenset(databases), everything))
     return found

@@ -143,7 +143,7 @@ def _dependent(transaction: Transaction, catalog: Catalog, hashes: list[int]) ->
     for found in name_keys(transaction, catalog, "fine", hashes) if hashes else ():
         keys.append(f"{found.table} {found.key} {', '.join(found.values)}".strip())
     return Dependent(
-        transaction.gtid, transaction.committed_at, transaction.file, transaction.offset, tuple(transaction.tables), tuple(keys)
+        transaction.gtid, transaction.committed_us, transaction.file, transaction.offset, tuple(transaction.tables), tuple(keys)
     )
 
 

@@ -11,6 +11,16 @@ use crate::errors::usage;
 /// Longest time that a signal waits.
 const TURN: Duration = Duration::from_millis(100);
 
+/// Proxy on a loopback port that delays every request to a server; answers are not delayed.
+///
+/// Args:
+///     port: Port to listen on; 0 for any free port.
+///     host: Host of the server, or the path of its socket.
+///     server_port: Port of the server; ignored with a path.
+///     seconds: Delay of each request.
+///
+/// Raises:
+///     OSError: The port is in use.
 #[pyclass(name = "DelayingProxy", module = "paraply._native", frozen)]
 pub struct PyDelayingProxy {
     proxy: Mutex<DelayingProxy>,
@@ -28,11 +38,13 @@ impl PyDelayingProxy {
         Ok(Self { proxy: Mutex::new(proxy), port })
     }
 
+    /// Port on which it listens.
     #[getter]
     fn port(&self) -> u16 {
         self.port
     }
 
+    /// Forward data for a tenth of a second, without the GIL; call it again and again.
     fn serve(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.proxy.lock().unwrap_or_else(PoisonError::into_inner).serve(TURN))?;
         py.check_signals()

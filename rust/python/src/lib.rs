@@ -5,6 +5,7 @@ mod analysis;
 mod distance;
 mod errors;
 mod log;
+mod moment;
 mod plan;
 mod rows;
 mod servers;

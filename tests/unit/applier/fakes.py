@@ -79,7 +79,7 @@ class Transaction:
     file: str = "binlog.000001"
     bytes: int = 100
     rows: int = 1
-    committed_at: int | None = None
+    committed_us: int | None = None
     filtered: bool = False
     format: Format = field(default_factory=Format)
     server_id: int = 7
@@ -164,8 +164,8 @@ class LogReader:
                 if batch:
                     break
                 raise item
-            if self._stop_time is not None and (item.committed_at or 0) >= self._stop_time:
-                self.stopped = (item.file, item.offset, item.gtid, item.committed_at, False)
+            if self._stop_time is not None and (item.committed_us or 0) >= self._stop_time:
+                self.stopped = (item.file, item.offset, item.gtid, item.committed_us, False)
                 self._next = len(self._items)
                 break
             self._next += 1
@@ -255,7 +255,7 @@ class Block:
 
     @property
     def committed_at(self) -> int | None:
-        return self.transactions[-1].committed_at
+        return self.transactions[-1].committed_us
 
     @property
     def last_committed(self) -> int | None:

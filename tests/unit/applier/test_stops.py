@@ -21,7 +21,7 @@ SECOND = 1_000_000
 
 
 def log(count: int) -> list[Any]:
-    return [make(number, f"k{number}", committed_at=number * SECOND) for number in range(1, count + 1)]
+    return [make(number, f"k{number}", committed_us=number * SECOND) for number in range(1, count + 1)]
 
 
 @pytest.mark.parametrize("workers", [0, 1, 4])

@@ -54,7 +54,7 @@ class Landmark:
     @classmethod
     def of(cls, transaction: Transaction) -> Landmark:
         """Return the log position of a transaction."""
-        return cls(transaction.file, transaction.offset, transaction.end_offset, transaction.gtid, transaction.committed_at)
+        return cls(transaction.file, transaction.offset, transaction.end_offset, transaction.gtid, transaction.committed_us)
 
     def __str__(self) -> str:
         """Return the log position for people."""

@@ -214,7 +214,7 @@ class LiveApplier:
             statement=None if statement is None else decode_statement(statement, mariadb=False, file=transaction.file),
             database="" if statement is None else statement.database,
             rows=transaction.row_events(),
-            committed_at=transaction.committed_at or 0,
+            committed_at=transaction.committed_us or 0,
         )
 
     # Its own thread.

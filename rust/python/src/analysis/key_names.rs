@@ -9,13 +9,15 @@ use crate::log::transaction::PyTransaction;
 use crate::rows::catalog::PyCatalog;
 use crate::rows::hashing::hash_options;
 
-/// A key with its name.
+/// Key that was found by its hash.
 #[pyclass(name = "NamedKey", module = "paraply._native", frozen, get_all)]
 pub struct PyNamedKey {
     pub hash: u64,
     pub table: String,
+    /// Name of the key; empty for a whole table.
     pub key: String,
     pub values: Vec<String>,
+    /// Cause of conflicts over it; None for an ordinary key.
     pub cause: Option<&'static str>,
 }
 
@@ -26,7 +28,7 @@ impl From<NamedKey> for PyNamedKey {
     }
 }
 
-/// Returns the names of those keys that the rows of a transaction have.
+/// Return the names of those keys that the rows of a transaction have.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn name_keys(

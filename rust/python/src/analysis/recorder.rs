@@ -26,6 +26,14 @@ struct State {
     files: Vec<String>,
 }
 
+/// Recorder of what each transaction of a log has to wait for.
+///
+/// Args:
+///     costs: Cost model, for the prediction of conflicts.
+///     version: Version of the source.
+///     history: Size of the source's history of write sets; None for its version's, at most 2,000,000.
+///     primaries: Number of primaries of a group for which conflicts are predicted; 0 for none.
+///     latency_us: Latency of the group's messages in microseconds.
 #[pyclass(name = "LogRecorder", module = "paraply._native", frozen)]
 pub struct PyLogRecorder {
     state: Mutex<State>,
@@ -56,7 +64,7 @@ impl PyLogRecorder {
         self.lock().recorder.as_ref().map_or(0, LogRecorder::len)
     }
 
-    /// Adds a batch; returns index and hash of each key whose name is to be found in it.
+    /// Add a batch; return index and hash of each key whose name is to be found in it.
     #[pyo3(signature = (batch, fine, group=None))]
     fn observe(
         &self,
@@ -80,7 +88,7 @@ impl PyLogRecorder {
         })
     }
 
-    /// Adds a record batch of a trace.
+    /// Add a record batch of a trace.
     fn observe_trace(&self, py: Python<'_>, transactions: PyRecordBatch) -> PyResult<()> {
         let batch = transactions.into_inner();
         let add = || {
@@ -91,27 +99,26 @@ impl PyLogRecorder {
         Ok(py.detach(add).ok_or_else(finished)?.map_err(Error::from)?)
     }
 
-    /// Sets the cause of conflicts over a key.
+    /// Set the cause of conflicts over a key.
     fn set_cause(&self, key: u64, cause: &str) -> PyResult<()> {
         let cause = Cause::from_name(cause).ok_or_else(|| usage(&format!("there is no cause `{cause}`")))?;
         self.lock().recorder.as_mut().ok_or_else(finished)?.set_cause(key, cause);
         Ok(())
     }
 
-    /// Returns the totals so far.
+    /// Return the totals so far.
     fn totals(&self) -> PyResult<PyTotals> {
         self.lock().recorder.as_ref().map(|recorder| PyTotals::from(recorder.totals())).ok_or_else(finished)
     }
 
-    /// Returns the expected number of certification conflicts, the number of transactions that were looked at, and the
-    /// keys with most conflicts.
+    /// Return the expected conflicts, the number of transactions that were looked at, and the keys with most conflicts.
     fn predicted(&self, most: usize) -> (f64, u64, Vec<(u64, f64)>) {
         let state = self.lock();
         let prediction = state.recorder.as_ref().and_then(LogRecorder::prediction);
         prediction.map_or((0.0, 0, Vec::new()), |found| (found.conflicts(), found.written(), found.hottest(most)))
     }
 
-    /// Returns the recording, complete; nothing can be added any more.
+    /// Return the recording; nothing can be added any more.
     fn finish(&self) -> PyResult<PyRecording> {
         let mut state = self.lock();
         let (recorder, origins) = state.recorder.take().ok_or_else(finished)?.finish();

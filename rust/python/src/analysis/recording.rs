@@ -12,6 +12,17 @@ use pyo3::prelude::*;
 use crate::analysis::results::{PyChain, PyCosts, PyLoss, PyOutcome, PyRecordedTransaction, PyScheduleSlot};
 use crate::errors::usage;
 
+/// One simulation.
+///
+/// Args:
+///     applier: ``mysql``, ``change_stream``, ``mariadb`` or ``paraply``.
+///     workers: Number of workers.
+///     costs: The cost model.
+///     numbers: Numbers by which MySQL's coordinator schedules: ``stamped``, ``writeset``, ``group`` or ``fine``.
+///     ordered: True if commits keep the log's order.
+///     merge: Most transactions of a commit of paraply; 0 for as many as it would choose itself.
+///     without: Causes that are left out.
+///     without_key: Tag of a key whose conflicts are left out.
 #[pyclass(name = "Setup", module = "paraply._native", frozen)]
 pub struct PySetup(Setup);
 
@@ -59,6 +70,7 @@ fn numbers_of(name: &str) -> PyResult<Numbers> {
     }
 }
 
+/// Recorded log.
 #[pyclass(name = "Recording", module = "paraply._native", frozen)]
 pub struct PyRecording {
     pub recording: Arc<Recording>,
@@ -72,41 +84,47 @@ impl PyRecording {
         self.recording.len()
     }
 
+    /// True if the transactions carry numbers of a source or a certifier.
     #[getter]
     fn has_stamps(&self) -> bool {
         self.recording.has_stamps()
     }
 
+    /// True if the numbers of a source and of a certifier were computed.
     #[getter]
     fn has_recomputed(&self) -> bool {
         self.recording.has_recomputed()
     }
 
+    /// Bytes in use.
     #[getter]
     fn memory(&self) -> usize {
         self.recording.memory()
     }
 
-    /// Returns the nanoseconds of one worker that applies everything.
+    /// Return the nanoseconds of one worker that applies everything.
     fn work(&self, py: Python<'_>, costs: &PyCosts) -> u64 {
         py.detach(|| self.recording.work(&costs.0))
     }
 
+    /// Return the times of a schedule.
     fn simulate(&self, py: Python<'_>, setup: &PySetup) -> PyOutcome {
         py.detach(|| simulate(&self.recording, &setup.0)).into()
     }
 
+    /// Divide the time that a schedule loses against ``most`` workers that are always busy: each cause, and after it its keys.
     fn explain(&self, py: Python<'_>, setup: &PySetup, most: u32, most_keys: usize) -> (PyOutcome, Vec<PyLoss>) {
         let (outcome, losses) = py.detach(|| explain(&self.recording, &setup.0, most, most_keys));
         (outcome.into(), losses.into_iter().map(PyLoss::from).collect())
     }
 
+    /// Return a part of a schedule.
     fn schedule(&self, py: Python<'_>, setup: &PySetup, first: usize, most: usize) -> Vec<PyScheduleSlot> {
         let slots = py.detach(|| schedule(&self.recording, &setup.0, first, most));
         slots.into_iter().map(PyScheduleSlot::from).collect()
     }
 
-    /// Returns nanoseconds and steps of the longest chain under numbers, or of paraply's blocks.
+    /// Return nanoseconds and steps of the longest chain under numbers, or of blocks.
     #[pyo3(signature = (costs, numbers, merge=1))]
     fn span(&self, py: Python<'_>, costs: &PyCosts, numbers: &str, merge: u32) -> PyResult<(u64, u64)> {
         let (numbers, recording) = (numbers_of(numbers)?, &self.recording);
@@ -118,6 +136,7 @@ impl PyRecording {
         Ok((total_ns, steps))
     }
 
+    /// Return the longest chain under exact dependencies.
     fn critical_path(&self, py: Python<'_>, costs: &PyCosts, most: usize) -> PyChain {
         py.detach(|| {
             let (span, steps) = critical_path(&self.recording, &costs.0);
@@ -136,7 +155,7 @@ impl PyRecording {
         })
     }
 
-    /// Returns what was recorded of a transaction.
+    /// Return what was recorded of a transaction.
     fn transaction(&self, index: usize) -> PyResult<PyRecordedTransaction> {
         if index >= self.recording.len() {
             return Err(usage("the recording has no such transaction"));

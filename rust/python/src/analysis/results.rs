@@ -4,7 +4,7 @@ use paraply_core::simulate::totals::Totals;
 use paraply_core::simulate::{Costs, Loss, Outcome, Slot};
 use pyo3::prelude::*;
 
-/// The cost model.
+/// Cost model of the simulation in integers; what is not given has its default.
 #[pyclass(name = "Costs", module = "paraply._native", frozen)]
 pub struct PyCosts(pub Costs);
 
@@ -43,7 +43,7 @@ impl PyCosts {
     }
 }
 
-/// Times of a schedule.
+/// Times of a simulated schedule.
 #[pyclass(name = "Outcome", module = "paraply._native", frozen, get_all)]
 pub struct PyOutcome {
     pub total_ns: u64,
@@ -63,6 +63,7 @@ impl From<Outcome> for PyOutcome {
 #[pyclass(name = "Loss", module = "paraply._native", frozen, get_all)]
 pub struct PyLoss {
     pub cause: &'static str,
+    /// Tag of the key; None for the cause as a whole.
     pub key: Option<u32>,
     pub seconds: f64,
 }
@@ -73,10 +74,12 @@ impl From<Loss> for PyLoss {
     }
 }
 
-/// A transaction or a block of a schedule; times in nanoseconds.
+/// Transaction or block of a schedule; times in nanoseconds.
 #[pyclass(name = "ScheduleSlot", module = "paraply._native", frozen, get_all)]
 pub struct PyScheduleSlot {
+    /// Index of its first transaction.
     pub first: u32,
+    /// Number of transactions.
     pub count: u32,
     pub worker: u32,
     pub start: u64,
@@ -92,7 +95,7 @@ impl From<Slot> for PyScheduleSlot {
     }
 }
 
-/// A transaction as it was recorded.
+/// Transaction as it was recorded.
 #[pyclass(name = "RecordedTransaction", module = "paraply._native", frozen, get_all)]
 pub struct PyRecordedTransaction {
     pub index: usize,
@@ -103,29 +106,32 @@ pub struct PyRecordedTransaction {
     pub bytes: u32,
 }
 
-/// The longest chain of transactions that wait for one another.
+/// Longest chain of transactions that wait for one another.
 #[pyclass(name = "Chain", module = "paraply._native", frozen, get_all)]
 pub struct PyChain {
     pub total_ns: u64,
     pub steps: u64,
-    /// Indexes of its largest transactions, and the keys for which they wait.
+    /// Indexes of its largest transactions, and tags of the keys for which they wait.
     pub largest: Vec<(u32, Option<u32>)>,
-    /// Keys of its steps, most frequent first, with numbers of steps.
+    /// Tags of the keys for which most of its steps wait, and numbers of steps.
     pub keys: Vec<(u32, u64)>,
 }
 
-/// Totals of the recorded transactions.
+/// Totals of a recorded log.
 #[pyclass(name = "LogTotals", module = "paraply._native", frozen, get_all)]
 pub struct PyTotals {
     pub transactions: u64,
     pub rows: u64,
     pub bytes: u64,
+    /// Number of transactions that run alone.
     pub barriers: u64,
+    /// Number of client sessions.
     pub sessions: usize,
-    /// Earliest and latest commit time.
+    /// Earliest and latest commit time, microseconds since 1970, UTC.
     pub times: Option<(i64, i64)>,
+    /// True if no commit time has a part of a second.
     pub whole_seconds: bool,
-    /// Start of the first span, length of each, and transactions, rows and bytes of each.
+    /// Start of the first span of time, length of each in microseconds, and transactions, rows and bytes of each.
     pub spans: (i64, i64, Vec<(u64, u64, u64)>),
 }
 

@@ -34,12 +34,19 @@ static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
     ]))
 });
 
-/// Returns the schema of events.
+/// Return the schema of events.
 #[pyfunction]
 pub fn event_schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     PySchema::new(Arc::clone(&SCHEMA)).into_pyarrow(py)
 }
 
+/// Reader of the events of a log, which decodes only their headers.
+///
+/// Args:
+///     path: The file.
+///     piece: Start and end, as for ``LogReader``.
+///     verify_checksums: Compare the checksums of all events.
+///     size: Number of bytes to read, as if the file ended there; None for all.
 #[pyclass(name = "EventReader", module = "paraply._native", frozen)]
 pub struct PyEventReader {
     state: Mutex<State>,
@@ -76,6 +83,7 @@ impl PyEventReader {
         Ok(Self { state: Mutex::new(State { reader, name, end, gtid: None, failed: None }) })
     }
 
+    /// Return the next events; None at the end. An error is raised after the events before it.
     #[pyo3(signature = (max_events=65_536))]
     fn next_batch<'py>(&self, py: Python<'py>, max_events: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let made = py.detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).next_batch(max_events));

@@ -19,8 +19,15 @@ type RowStatement<'py> = (String, u64, (u32, u64), Option<String>, u64, String, 
 /// Databases, and tables with their databases.
 type Unmatched = (Vec<String>, Vec<(String, String)>);
 
-/// Returns every part of XA transactions that are prepared and ended separately, every change of rows in statement
-/// format, and the names of the filter that no event has.
+/// Return the parts of XA transactions that are prepared and ended apart (R35), and the row changes in statement format (R27), in order.
+///
+/// Then come the databases and tables that the filter names and no event has; none of them if a file could not be read to its end.
+///
+/// For a part: file, offset, index of the file with the offset after the part, GTID, XID, True for an end (XA COMMIT or XA ROLLBACK), and
+/// the tables of its row events. For a change: file, offset of its transaction, index of the file with the offset after the statement,
+/// GTID, offset of the statement, the first table in the statement (else its first word), and its text. Damage ends the scan of a file
+/// without an
+/// error: the reader reports it.
 #[pyfunction]
 #[pyo3(signature = (paths, tables=None))]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python

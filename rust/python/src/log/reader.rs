@@ -24,6 +24,26 @@ use crate::log::transaction_batch::{Failure, PyTransactionBatch};
 use crate::plan::block::passed;
 use crate::plan::gtid::{PyGtidSet, parse_gtid};
 
+/// Reader of the transactions of log files, in order.
+///
+/// Args:
+///     paths: The files.
+///     verify_checksums: Compare the checksums of all events.
+///     executed: Applied transactions, whose rows are not decoded: ``rows`` is 0, write sets are empty.
+///     after: The same for transactions without GTID: index of the file, and offset in it.
+///     tables: Filter that removes the row changes of other tables; a statement is then in a batch of its own.
+///     stop_time: End before the first transaction whose commit time is not earlier, microseconds since 1970, UTC.
+///     stop_before: End before this GTID.
+///     stop_after: End after this GTID.
+///     stop_view_change: End after a view change of a group that is not in this set.
+///     piece: Start and end in the only file. The start is an offset, the offset of the format description, and True for a relay log; the
+///         end is None for the file's end.
+///     position: Number of transactions before the first one.
+///     selection: Conditions for transactions; others are returned only if they have statements.
+///     count_rows: True to count the rows of each transaction, and find damaged rows before it is returned; else ``rows`` is 0.
+///     sizes: Number of bytes to read from each file, as if it ended there; empty for all.
+///     passes_statements: True to pass over changes in statement format, for a look at a log that is not applied; else only those of
+///         applied transactions, and of databases that the filter leaves out for certain, are passed over.
 #[pyclass(name = "LogReader", module = "paraply._native", frozen)]
 pub struct PyLogReader {
     state: Mutex<State>,
@@ -247,14 +267,14 @@ impl PyLogReader {
         self.file_names().to_vec()
     }
 
-    /// Ends a reader that follows a log, from any thread.
+    /// End a reader that follows a relay log; no effect for files. May be called from any thread.
     fn stop(&self) {
         if let Some(stop) = &self.stop {
             stop();
         }
     }
 
-    /// Returns file, offset, GTID, commit time and whether it is applied of the transaction at which reading stopped.
+    /// Transaction at which reading stopped: file, offset, GTID, commit time, and True if it is still applied.
     #[getter]
     fn stopped(&self) -> Option<Stopped> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -272,6 +292,11 @@ impl PyLogReader {
         ))
     }
 
+    /// Return the next transactions; a batch ends after a transaction with a statement, so that the schema can be advanced.
+    ///
+    /// A reader that follows a relay log waits up to a tenth of a second for more, and then returns an empty batch.
+    ///
+    /// An error of the log is raised only after the transactions before it were returned.
     #[pyo3(signature = (max_transactions=1024, max_bytes=16_777_216))]
     fn next_batch(
         &self,

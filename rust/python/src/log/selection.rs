@@ -31,6 +31,15 @@ pub fn piece((start, end): (Place, Option<u64>)) -> Piece {
     Piece { start: resume(start), end }
 }
 
+/// Conditions for transactions, all of which must hold; arguments left out add no condition.
+///
+/// Args:
+///     positions: First and last position.
+///     committed: Earliest and latest commit time, microseconds since 1970, UTC.
+///     kinds: Kinds, of which it must have one.
+///     gtids: GTIDs, of which it must have one.
+///     server_ids: Server ids, of which it must have one.
+///     tables: Tables; it must change rows of one.
 #[pyclass(name = "Selection", module = "paraply._native", frozen)]
 pub struct PySelection(pub Selection);
 
@@ -61,6 +70,7 @@ impl PySelection {
     }
 }
 
+/// Result of ``scan_log``.
 #[pyclass(name = "LogScan", module = "paraply._native", frozen)]
 pub struct PyLogScan {
     scan: Scan,
@@ -73,6 +83,7 @@ type ScannedPiece = (Place, u64, u64, Option<(i64, i64)>);
 
 #[pymethods]
 impl PyLogScan {
+    /// Start, end, number of transactions, and earliest and latest commit time of each piece.
     #[getter]
     fn pieces(&self) -> Vec<ScannedPiece> {
         let told = |found: &paraply_binlog::read::scan::ScannedPiece| {
@@ -82,24 +93,34 @@ impl PyLogScan {
         self.scan.pieces.iter().map(told).collect()
     }
 
+    /// Transactions with statements, each with the number of its piece, without rows.
     #[getter]
     fn statements(&self) -> Vec<(usize, PyTransaction)> {
         let transaction = |index| PyTransaction::new(&self.statements, &self.files, index);
         self.scan.statements.iter().enumerate().map(|(index, (piece, _))| (*piece, transaction(index))).collect()
     }
 
+    /// Position after the last whole transaction, at which a later scan continues.
     #[getter]
     fn end(&self) -> Place {
         place(self.scan.end)
     }
 
+    /// Error that ended the scan before the file's end.
     #[getter]
     fn failure<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         self.scan.failure.as_ref().map(|error| log_error(error, None).into_value(py).into_bound(py).into_any())
     }
 }
 
-/// Reads a log once, without its rows.
+/// Scan a log once, without its rows and checksums, and divide it at transaction boundaries.
+///
+/// Args:
+///     path: The file.
+///     split: Size of a piece in bytes.
+///     start: Position at which to begin, as in ``LogScan.end``.
+///     cuts: Further offsets at which to divide, if they are boundaries.
+///     events: True to read only the GTID events that begin transactions.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (path, split, *, start=None, cuts=Vec::new(), events=false))]

@@ -3,6 +3,7 @@
 use paraply_binlog::rows::filter::TableFilter;
 use pyo3::prelude::*;
 
+/// Filter by database and table: an excluded one is never applied, and if some are named, only those are.
 #[pyclass(name = "TableFilter", module = "paraply._native", frozen)]
 pub struct PyTableFilter(pub TableFilter);
 

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{Cause, Where, raise};
 
+/// Column as described by a table-map event.
 #[pyclass(name = "ColumnInfo", module = "paraply._native", frozen)]
 pub struct PyColumnInfo(MappedColumn);
 
@@ -45,6 +46,7 @@ impl PyColumnInfo {
     }
 }
 
+/// Table-map event: the source's table at the time when its rows were written.
 #[pyclass(name = "TableMap", module = "paraply._native", frozen)]
 pub struct PyTableMap(TableMap);
 
@@ -65,6 +67,7 @@ impl PyTableMap {
         self.0.columns.iter().cloned().map(PyColumnInfo).collect()
     }
 
+    /// Hash that is equal for events with the same content except the table id.
     #[getter]
     fn fingerprint(&self) -> u64 {
         self.0.fingerprint()

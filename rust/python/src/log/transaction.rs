@@ -10,9 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::log_error;
+use crate::moment::moment;
 use crate::rows::catalog::PyCatalog;
 use crate::rows::hashing::hash_options;
 
+/// Format description under which a transaction was written.
 #[pyclass(name = "Format", module = "paraply._native", frozen)]
 pub struct PyFormat(pub Arc<Format>);
 
@@ -44,6 +46,7 @@ impl PyFormat {
     }
 }
 
+/// Statement logged as text, with everything that its meaning depends on (R33).
 #[pyclass(name = "Statement", module = "paraply._native", frozen)]
 pub struct PyStatement(pub Statement);
 
@@ -69,6 +72,9 @@ impl PyStatement {
         self.0.offset
     }
 
+    /// Status variables by the names of StatementContext.
+    ///
+    /// For example ``sql_mode`` int, ``charset`` (client, connection, server) collation numbers, ``time_zone`` str, ``unknown`` list[int].
     #[getter]
     fn context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let context = &self.0.context;
@@ -102,7 +108,7 @@ fn set<'py, T: IntoPyObject<'py>>(dict: &Bound<'py, PyDict>, name: &str, value: 
     }
 }
 
-/// One transaction inside its batch.
+/// Transaction of a log.
 #[pyclass(name = "Transaction", module = "paraply._native", frozen)]
 pub struct PyTransaction {
     batch: Arc<Vec<Transaction>>,
@@ -133,6 +139,9 @@ impl PyTransaction {
 
 #[pymethods]
 impl PyTransaction {
+    /// Settings of the source's session for the rows, with the names of ``Statement.context``; None if the log has none, as MariaDB's.
+    ///
+    /// ``sql_mode`` int, ``time_zone`` str if a row depended on it, ``lc_time_names`` int if it is not 0.
     #[getter]
     fn row_settings<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(settings) = &self.get().row_settings else { return Ok(None) };
@@ -143,6 +152,7 @@ impl PyTransaction {
         Ok(Some(dict))
     }
 
+    /// Return its table maps and row events, joined, without checksums; for ``encode_transaction``.
     fn row_events<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &rows_of(self.inner()))
     }
@@ -152,6 +162,7 @@ impl PyTransaction {
         gtid_text(self.get())
     }
 
+    /// ``dml``, ``ddl``, ``empty``, ``view_change``, ``xa_prepare`` or ``xa_end``.
     #[getter]
     fn kind(&self) -> &'static str {
         kind_name(self.get().kind)
@@ -167,8 +178,15 @@ impl PyTransaction {
         self.get().session
     }
 
+    /// Commit time on the original source, in UTC; None if not known, or after the year 9999.
     #[getter]
-    fn committed_at(&self) -> Option<i64> {
+    fn committed_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        moment(py, self.get().committed_at)
+    }
+
+    /// The same in microseconds since 1970.
+    #[getter]
+    fn committed_us(&self) -> Option<i64> {
         self.get().committed_at
     }
 
@@ -202,6 +220,7 @@ impl PyTransaction {
         self.get().rows
     }
 
+    /// True if a filter removed all its changes.
     #[getter]
     fn filtered(&self) -> bool {
         self.get().filtered
@@ -232,7 +251,7 @@ impl PyTransaction {
         PyFormat(Arc::clone(&self.get().format))
     }
 
-    /// Returns exclusive hashes, shared hashes, and true if the transaction is a barrier.
+    /// Return exclusive hashes, shared hashes, and True if the transaction is a barrier.
     #[pyo3(signature = (catalog, *, scheme="fine"))]
     fn write_set(&self, catalog: &PyCatalog, scheme: &str) -> PyResult<(Vec<u64>, Vec<u64>, bool)> {
         let options = hash_options(scheme, false)?;

@@ -27,6 +27,7 @@ use crate::rows::hashing::hash_options;
 /// An error, and the GTID of the failed transaction, if known.
 pub type Failure = (LogError, Option<String>);
 
+/// Batch of transactions.
 #[pyclass(name = "TransactionBatch", module = "paraply._native", frozen)]
 pub struct PyTransactionBatch {
     pub transactions: Arc<Vec<Transaction>>,
@@ -66,7 +67,7 @@ impl PyTransactionBatch {
         }
     }
 
-    /// Returns each distinct table map of the batch.
+    /// Return each table map once.
     fn table_maps(&self) -> PyResult<Vec<PyTableMap>> {
         table_maps(self.transactions.iter())
     }
@@ -76,7 +77,7 @@ impl PyTransactionBatch {
         self.transactions.iter().map(|t| t.bytes).sum()
     }
 
-    /// Returns a batch of one transaction with nothing but its identity.
+    /// Return a batch of one transaction with only its identity, after a filter has left it out.
     fn emptied(&self) -> PyResult<Self> {
         let [transaction] = &self.transactions[..] else {
             return Err(usage("only a batch of one transaction can be emptied"));
@@ -92,7 +93,14 @@ impl PyTransactionBatch {
         })
     }
 
-    /// Returns the batch as its server changed the rows, if it logs cascades differently; none where the log agrees.
+    /// Return the batch with all rows changed by its server, if a MySQL that logs cascades wrote it otherwise; None if nothing differs.
+    ///
+    /// Args:
+    ///     catalog: The valid definitions.
+    ///     tables: Filter that was used to read the batch.
+    ///
+    /// Raises:
+    ///     LogDamaged: A row event is damaged.
     #[pyo3(signature = (catalog, tables=None))]
     fn corrected(&self, py: Python<'_>, catalog: &PyCatalog, tables: Option<&PyTableFilter>) -> PyResult<Option<Self>> {
         let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
@@ -117,6 +125,14 @@ impl PyTransactionBatch {
         }))
     }
 
+    /// Hash the rows (R11 to R15).
+    ///
+    /// Args:
+    ///     catalog: The valid definitions; it also keeps the state of hashing between the batches of a log.
+    ///     scheme: ``fine``, the applier's, ``group``, the server's certifier's, ``writeset``, its tracker's (R16),
+    ///         or ``none``: nothing is hashed.
+    ///     bytewise: True to hash text without its collation; wrong on purpose, for tests.
+    ///     by_event: True to keep the hashes of each row event too, for a planner of early rows.
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false, by_event=false))]
     fn write_sets(
         &self,
@@ -136,7 +152,14 @@ impl PyTransactionBatch {
         Ok(PyWriteSets { sets, fallbacks })
     }
 
-    /// Returns the parts of one transaction that may be applied separately, as blocks; none if it stays whole.
+    /// Return the parts of one transaction that may be applied separately (R21a), at most ``most``; none if it stays whole.
+    ///
+    /// Row events stay together if they have a common hash that one of them takes exclusively. All of them stay together if a key is
+    /// unknown (R13).
+    ///
+    /// Raises:
+    ///     IndexError: The batch has no such transaction.
+    ///     LogDamaged: A row event is damaged.
     fn split_rows(&self, py: Python<'_>, index: usize, catalog: &PyCatalog, most: usize) -> PyResult<Vec<PyBlock>> {
         let transaction = self.transactions.get(index);
         let transaction = transaction.ok_or_else(|| PyIndexError::new_err("the batch has no such transaction"))?;

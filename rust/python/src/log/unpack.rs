@@ -9,6 +9,15 @@ use pyo3::exceptions::{PyEOFError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+/// Reader of a compressed file, as far as Python's standard library has none.
+///
+/// Args:
+///     path: The file.
+///     compression: ``zst`` or ``lz4``.
+///
+/// Raises:
+///     OSError: The file cannot be opened; when reading, it is damaged.
+///     EOFError: When reading: the file is cut off.
 #[pyclass(name = "Unpacker", module = "paraply._native", frozen)]
 pub struct PyUnpacker(Mutex<Box<dyn Read + Send + Sync>>);
 
@@ -24,7 +33,7 @@ impl PyUnpacker {
         Ok(Self(Mutex::new(py.detach(move || open(&path, compression))?)))
     }
 
-    /// Returns up to `size` bytes; none at the end.
+    /// Return up to ``size`` bytes; none at the end.
     fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
         let read = py.detach(|| {
             let mut reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +48,7 @@ impl PyUnpacker {
         Ok(PyBytes::new(py, &read))
     }
 
-    /// Closes the file; nothing more can be read.
+    /// Close the file; nothing more can be read.
     fn close(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(std::io::empty());
     }

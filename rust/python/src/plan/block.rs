@@ -18,13 +18,17 @@ use crate::log::table_map::{PyTableMap, table_maps};
 use crate::log::transaction::{PyFormat, PyStatement, PyTransaction};
 use crate::plan::gtid::PyGtidSet;
 
+/// Block: consecutive transactions that become one commit on the target; most methods release the GIL.
 #[pyclass(name = "Block", module = "paraply._native", frozen)]
 pub struct PyBlock {
     pub block: Block,
     pub files: Arc<Vec<String>>,
 }
 
-/// Sums over several blocks.
+/// Sums over blocks: transactions, those left empty by filters, those skipped before, and rows.
+///
+/// Attributes:
+///     merged: Transactions of blocks with several, without those left empty by filters.
 #[derive(Default)]
 #[pyclass(name = "BlockSums", module = "paraply._native", frozen)]
 pub struct PyBlockSums {
@@ -67,31 +71,39 @@ impl PyBlock {
 
 #[pymethods]
 impl PyBlock {
+    /// Number of the block, dense from 1 in the source's order.
     #[getter]
     fn id(&self) -> u64 {
         self.block.id
     }
 
+    /// ``dml`` (one or more row transactions), else the kind of its only transaction.
     #[getter]
     fn kind(&self) -> &'static str {
         kind_name(self.block.kind())
     }
 
+    /// Blocks that must be committed before this one may start, all above the low-water mark given to ``plan``.
     #[getter]
     fn depends_on(&self) -> Vec<u64> {
         self.block.needs.blocks.clone()
     }
 
+    /// True for a barrier: it starts after the commit of every older block, and every younger one starts after its commit.
     #[getter]
     fn depends_on_all(&self) -> bool {
         self.block.needs.all
     }
 
+    /// Ids of older blocks, ascending: when all blocks up to one of them are committed, further rows of this block may be applied.
+    ///
+    /// Empty if all rows wait for the same blocks. The first id may be 0, for rows that wait for no block.
     #[getter]
     fn steps(&self) -> Vec<u64> {
         self.block.steps().to_vec()
     }
 
+    /// Return the block with only the rows that wait for a block above ``after``, if given, and for none above ``up_to``.
     #[pyo3(signature = (after, up_to))]
     fn step(&self, after: Option<u64>, up_to: u64) -> PyBlock {
         PyBlock { block: self.block.step(after, up_to), files: Arc::clone(&self.files) }
@@ -108,11 +120,13 @@ impl PyBlock {
         self.block.len()
     }
 
+    /// Number of its transactions that a filter left empty: they are only recorded.
     #[getter]
     fn filtered(&self) -> usize {
         self.block.filtered()
     }
 
+    /// Number of transactions skipped right before this block, because they are already applied; they commit with it.
     #[getter]
     fn skipped(&self) -> u64 {
         self.block.skipped
@@ -133,16 +147,19 @@ impl PyBlock {
         PyGtidSet::from(self.block.gtids())
     }
 
+    /// Domain, number and server of the MariaDB GTIDs of its transactions, in order; other GTIDs are left out.
     #[getter]
     fn numbers(&self) -> Vec<(u32, u64, u32)> {
         self.block.numbers().collect()
     }
 
+    /// Server and session of the source for its transactions, each once; None for a session that the log does not name.
     #[getter]
     fn sessions(&self) -> Vec<(u32, Option<u32>)> {
         self.block.sessions()
     }
 
+    /// GTIDs that are executed once this block and all older ones are committed.
     #[getter]
     fn executed(&self) -> PyGtidSet {
         PyGtidSet::from((*self.block.executed).clone())
@@ -178,6 +195,7 @@ impl PyBlock {
         self.block.last().map_or(0, |t| t.end_offset)
     }
 
+    /// Position of the last transaction in the log: dense from 1 over all transactions read, including skipped ones.
     #[getter]
     fn ordinal(&self) -> u64 {
         self.block.ordinal
@@ -193,6 +211,7 @@ impl PyBlock {
         self.block.last().and_then(|t| t.sequence_number)
     }
 
+    /// Commit time of the last transaction on the source, microseconds since 1970, UTC.
     #[getter]
     fn committed_at(&self) -> Option<i64> {
         self.block.last().and_then(|t| t.committed_at)
@@ -223,11 +242,15 @@ impl PyBlock {
         self.block.transactions().any(|t| t.no_foreign_key_checks)
     }
 
+    /// Return each table map once.
     fn table_maps(&self) -> PyResult<Vec<PyTableMap>> {
         table_maps(self.block.transactions())
     }
 
-    /// Returns the first changed rows of a table: the wanted columns before and after the change, by their index.
+    /// Return the first changed rows of a table: the requested columns before and after the change, by their index.
+    ///
+    /// A column missing in an image is left out. Numbers, and ENUM, SET and BIT, are int or float; DECIMAL and times are text, a TIMESTAMP
+    /// in seconds since 1970; all other values are bytes.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn changes<'py>(
         &self,
@@ -249,7 +272,7 @@ impl PyBlock {
         found.into_iter().map(|change| Ok((dict(change.before)?, dict(change.after)?))).collect()
     }
 
-    /// Returns the sums over several blocks.
+    /// Return the sums over blocks.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn sums(blocks: Vec<Bound<'_, PyBlock>>) -> PyBlockSums {
@@ -266,6 +289,7 @@ impl PyBlock {
         sums
     }
 
+    /// Return one block for each transaction, with the same ``id``, to be applied and committed one after the other.
     fn split(&self) -> Vec<PyBlock> {
         self.block.split().into_iter().map(|block| PyBlock { block, files: Arc::clone(&self.files) }).collect()
     }

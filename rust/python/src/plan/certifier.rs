@@ -23,7 +23,7 @@ fn blocks(group: Option<&str>, size: u64) -> PyResult<Option<GtidBlocks>> {
     }
 }
 
-/// Result of the certifier for one transaction.
+/// Answer of the certifier.
 #[pyclass(name = "Certified", module = "paraply._native", frozen, get_all)]
 pub struct PyCertified {
     /// True if the transaction may commit.
@@ -70,6 +70,13 @@ impl From<Outcome> for PyCertified {
     }
 }
 
+/// Certifier of transactions, which stamps them with ``last_committed`` and ``sequence_number`` (WL#8440, rules R1 to R10).
+///
+/// Args:
+///     collection_burns_number: True to let a collection use up one number, as in MySQL 5.7.
+///     first_remote_alone: True to stamp the first remote transaction with (0, 0), like a started member.
+///     group: Name of the group, a UUID: transactions that name their member get GTIDs from its blocks (R10).
+///     block_size: Number of GTIDs in a block.
 #[pyclass(name = "Certifier", module = "paraply._native", frozen)]
 pub struct PyCertifier {
     certifier: Mutex<Certifier>,
@@ -103,6 +110,15 @@ impl PyCertifier {
         Ok(Self::made(certifier, blocks(group, block_size)?))
     }
 
+    /// Certify one transaction.
+    ///
+    /// Args:
+    ///     write_set: Its hashes; without any it is a barrier.
+    ///     snapshot: GTIDs that its member had executed before it; None to skip the search for conflicts.
+    ///     gtid: GTID that it brings.
+    ///     member: Member whose block gives it a GTID, if it brings none and the certifier knows the group's name.
+    ///     local: True if it began on this member.
+    ///     barrier: True to make it a barrier whatever its write set.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     #[allow(clippy::too_many_arguments)] // the names of the Python call
     #[pyo3(signature = (write_set, *, snapshot=None, gtid=None, member=None, local=false, barrier=false))]
@@ -131,6 +147,14 @@ impl PyCertifier {
         Ok(self.lock().certify(&candidate).into())
     }
 
+    /// Certify transactions over Arrow, in order.
+    ///
+    /// Args:
+    ///     transactions: Object with ``__arrow_c_array__`` or ``__arrow_c_stream__``: column ``write_set`` (list of 64-bit integers), and
+    ///         optionally ``snapshot`` and ``gtid`` (text), ``local`` and ``barrier`` (bool).
+    ///
+    /// Returns:
+    ///     ``committed``, ``last_committed``, ``sequence_number``, ``gtid``; a record batch for an array, a table for a stream.
     fn certify_batch<'py>(&self, py: Python<'py>, transactions: AnyRecordBatch) -> PyResult<Bound<'py, PyAny>> {
         match transactions {
             AnyRecordBatch::RecordBatch(batch) => {
@@ -153,21 +177,25 @@ impl PyCertifier {
         }
     }
 
+    /// Remove the items that every member has executed (R7, R8); return False if the stable set has not grown.
     fn collect_garbage(&self, py: Python<'_>, stable: &PyGtidSet) -> bool {
         let stable = stable.snapshot();
         py.detach(|| self.lock().collect_garbage(&stable))
     }
 
+    /// Return the numbers of a view change; the rest of the members' blocks of GTIDs is withdrawn.
     fn view_change(&self) -> (i64, i64) {
         let Numbers { last_committed, sequence_number } = self.lock().view_change();
         (last_committed, sequence_number)
     }
 
+    /// Record that these GTIDs are committed (R10).
     fn commit(&self, gtids: &PyGtidSet) {
         let gtids = gtids.snapshot();
         self.lock().commit(&gtids);
     }
 
+    /// Return the certification info for a joining member (R9).
     fn export<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let export: Export = py.detach(|| self.lock().export());
         PyRecordBatch::new(export_batch(&export).map_err(Error::from)?).into_pyarrow(py)
@@ -177,6 +205,7 @@ impl PyCertifier {
     #[pyo3(signature = (
         exported, *, collection_burns_number=false, first_remote_alone=true, group=None, block_size=1_000_000
     ))]
+    /// Return the certifier of a joining member (R9); arguments as for a new one.
     fn joined(
         py: Python<'_>,
         exported: PyRecordBatch,
@@ -205,6 +234,7 @@ impl PyCertifier {
         self.lock().items_held()
     }
 
+    /// Size of the certification info in bytes.
     #[getter]
     fn memory(&self) -> usize {
         self.lock().memory()

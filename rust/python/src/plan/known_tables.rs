@@ -12,7 +12,7 @@ use crate::plan::block::PyBlock;
 /// Bytes of a table map's header and of the table's number.
 const BEHIND_NUMBER: usize = 19 + 6;
 
-/// Table maps that were checked already, so that blocks with only these are not parsed again.
+/// Set of checked table maps. Thread-safe.
 #[pyclass(name = "KnownTables", module = "paraply._native", frozen)]
 pub struct PyKnownTables(Mutex<HashSet<Vec<u8>>>);
 
@@ -23,16 +23,18 @@ impl PyKnownTables {
         Self(Mutex::default())
     }
 
+    /// Add the table maps of a block.
     fn add(&self, block: &PyBlock) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(block.block.transactions().flat_map(maps_of).map(<[u8]>::to_vec));
     }
 
+    /// Remove all table maps.
     fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Returns the number of blocks, from the first one on, that have rows and only known tables.
+    /// Return the number of blocks, from the first one on, that have rows and only known tables.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn leading(&self, blocks: Vec<Bound<'_, PyBlock>>) -> usize {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

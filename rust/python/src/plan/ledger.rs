@@ -9,6 +9,13 @@ use pyo3::prelude::*;
 use crate::plan::block::PyBlock;
 use crate::plan::gtid::PyGtidSet;
 
+/// Acknowledged GTIDs, and the text of a session's row about them; see ``paraply.targets.progress.gtid_ledger``.
+///
+/// Args:
+///     executed: GTIDs committed at the start.
+///     low: Part without a gap before it, if MariaDB's numbers may have gaps; None if a set's text is complete.
+///     beyond: Numbers after a gap: first, last, and the server of the last, by domain.
+///     most_pieces: Most pieces after a gap in one row before it takes over those of all rows.
 #[pyclass(name = "Ledger", module = "paraply._native", frozen)]
 pub struct PyLedger(Mutex<Ledger>);
 
@@ -40,7 +47,7 @@ impl PyLedger {
         }))
     }
 
-    /// Returns the texts to write in transactions that a session commits one after the other.
+    /// Return the texts to write in transactions that a session commits one after the other; each includes the earlier ones.
     #[pyo3(signature = (blocks, slot=None))]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn texts(&self, blocks: Vec<Bound<'_, PyAny>>, slot: Option<i64>) -> PyResult<Vec<String>> {
@@ -48,7 +55,7 @@ impl PyLedger {
         Ok(self.lock().texts(&entries, slot))
     }
 
-    /// Notes that blocks' commits were acknowledged.
+    /// Note that the commits of blocks were acknowledged.
     #[pyo3(signature = (blocks, slot=None))]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn acknowledge(&self, blocks: Vec<Bound<'_, PyAny>>, slot: Option<i64>) -> PyResult<()> {
@@ -57,12 +64,13 @@ impl PyLedger {
         Ok(())
     }
 
+    /// Return the acknowledged GTIDs.
     fn executed(&self) -> PyGtidSet {
         self.lock().executed().clone().into()
     }
 }
 
-/// Raises a position by the numbers that follow it without a gap; returns it, and the numbers after the gap.
+/// Raise a position of MariaDB's GTIDs by the numbers that follow it without a gap; return it, and the ranges after the gap.
 #[pyfunction]
 pub fn raise_position(low: &PyGtidSet, numbers: HashMap<u32, Vec<Range>>) -> (PyGtidSet, BTreeMap<u32, Vec<Range>>) {
     let mut low = low.snapshot();
@@ -70,7 +78,7 @@ pub fn raise_position(low: &PyGtidSet, numbers: HashMap<u32, Vec<Range>>) -> (Py
     (low.into(), ahead.into_domains())
 }
 
-/// Returns the text in the progress of a position and the numbers that are committed after a gap.
+/// Return the text of a position and of the numbers committed after it; it is JSON if there are such numbers.
 #[pyfunction]
 pub fn progress_text(low: &PyGtidSet, beyond: HashMap<u32, Vec<Range>>) -> String {
     Ranges::from_domains(beyond).write(&low.snapshot().to_string())

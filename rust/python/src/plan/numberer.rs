@@ -12,6 +12,10 @@ use crate::errors::log_error;
 use crate::log::transaction_batch::{Failure, PyTransactionBatch};
 use crate::log::write_sets::PyWriteSets;
 
+/// Giver of new numbers to the transactions of a log that is served (R37); from ``LogServer.numberer``.
+///
+/// A log file that was begun is a tuple: its number, its path, the number of its first transaction (None if the counters start over), and
+/// the file of the source's log in which it begins (None if not known).
 #[pyclass(name = "LogNumberer", module = "paraply._native", frozen)]
 pub struct PyLogNumberer {
     state: Mutex<State>,
@@ -80,13 +84,25 @@ impl State {
 
 #[pymethods]
 impl PyLogNumberer {
-    /// Gives numbers to a batch, and returns the log files that were begun before its last transaction.
+    /// Give numbers to the next transactions of the log, and let replicas have them.
+    ///
+    /// Returns:
+    ///     Log files that were begun before the batch's last transaction.
+    ///
+    /// Raises:
+    ///     LogError: A transaction has no numbers that could be changed, or the log cannot be read.
     fn write(&self, py: Python<'_>, batch: &PyTransactionBatch, write_sets: &PyWriteSets) -> PyResult<Vec<BegunFile>> {
         let begun = py.detach(|| self.lock().write(batch, write_sets));
         begun.map_err(|(error, gtid)| log_error(&error, gtid))
     }
 
-    /// Lets replicas have what is after the last transaction, and returns the log files that were begun since.
+    /// Let replicas have what is after the last transaction.
+    ///
+    /// Returns:
+    ///     Log files that were begun since the last call.
+    ///
+    /// Raises:
+    ///     LogError: The log cannot be read.
     fn publish(&self, py: Python<'_>) -> PyResult<Vec<BegunFile>> {
         py.detach(|| {
             let mut state = self.lock();
@@ -96,33 +112,38 @@ impl PyLogNumberer {
         .map_err(|(error, gtid): Failure| log_error(&error, gtid))
     }
 
-    /// Ends with the log, for this reason if it is not damaged.
+    /// End with the log: nothing more gets numbers. Replicas get the log's damage, or this reason and its place.
     #[pyo3(signature = (reason=None, file="", position=0))]
     fn end(&self, py: Python<'_>, reason: Option<&str>, file: &str, position: u64) {
         let failure = reason.map(|reason| Fault::not_understood(reason).at(file, position));
         py.detach(|| self.lock().numbering.end(failure));
     }
 
+    /// Number of transactions.
     #[getter]
     fn transactions(&self) -> u64 {
         self.counts().transactions
     }
 
+    /// Transactions that got other numbers than they had.
     #[getter]
     fn changed(&self) -> u64 {
         self.counts().changed
     }
 
+    /// Transactions that wait for all before them, and for which all after them wait.
     #[getter]
     fn barriers(&self) -> u64 {
         self.counts().barriers
     }
 
+    /// Transactions that may start while the one before them is applied, by the log's own numbers.
     #[getter]
     fn parallel_before(&self) -> u64 {
         self.counts().parallel_before
     }
 
+    /// The same by the new numbers.
     #[getter]
     fn parallel_after(&self) -> u64 {
         self.counts().parallel_after

@@ -11,6 +11,13 @@ use crate::log::write_sets::PyWriteSets;
 use crate::plan::block::{PyBlock, passed};
 use crate::plan::gtid::PyGtidSet;
 
+/// Planner that splits batches into blocks and finds their dependencies.
+///
+/// Args:
+///     executed: Applied transactions, which are skipped.
+///     after: The same for transactions without GTID: index of the file, and offset in it.
+///     gathers_filtered: True to let transactions left empty by a filter join any block.
+///     early_rows: True to allow early rows (``Block.steps``); needs commits in order, and write sets made ``by_event``.
 #[pyclass(name = "Planner", module = "paraply._native", frozen)]
 pub struct PyPlanner {
     planner: Mutex<Planner>,
@@ -25,13 +32,13 @@ impl PyPlanner {
         Self { planner: Mutex::new(planner) }
     }
 
-    /// Returns the number of transactions skipped since the last block.
+    /// Number of transactions skipped since the last block.
     #[getter]
     fn trailing_skipped(&self) -> u64 {
         self.planner.lock().unwrap_or_else(PoisonError::into_inner).trailing_skipped()
     }
 
-    /// Returns the number of transactions seen.
+    /// Number of transactions seen.
     #[getter]
     fn ordinal(&self) -> u64 {
         self.planner.lock().unwrap_or_else(PoisonError::into_inner).ordinal()

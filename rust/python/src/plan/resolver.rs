@@ -14,6 +14,11 @@ use crate::errors::{Error, usage};
 /// Summary of a chunk for the resolvers of keys: first and last position, numbers used up, number of its last barrier.
 type Header = (i64, i64, u32, u32);
 
+/// Resolver of a chunk of a trace, which also reports the uses of keys that other chunks may depend on.
+///
+/// Args:
+///     parts: Number of parts of the report, by key; 0 if the chunk is the whole trace.
+///     shared_counts_as_exclusive: True for the server's own rules, which have no shared keys.
 #[pyclass(name = "ChunkResolver", module = "paraply._native", frozen)]
 pub struct PyChunkResolver {
     state: Mutex<ChunkResolver>,
@@ -34,12 +39,20 @@ impl PyChunkResolver {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
+    /// Add a record batch in ascending order of its ``position``.
+    ///
+    /// Columns: ``position`` int64, ``role`` int8 (0 rows, 1 barrier, 2 local, 3 view change), ``write_set`` list<int64>, and optionally
+    ///     ``reads`` list<int64> and ``session`` int64.
     fn add(&self, py: Python<'_>, transactions: PyRecordBatch) -> PyResult<()> {
         let batch = transactions.into_inner();
         let add = || resolver::add_to_chunk(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner), &batch);
         Ok(py.detach(add).map_err(Error::from)?)
     }
 
+    /// End the chunk and begin the next.
+    ///
+    /// Returns:
+    ///     First and last position, count of numbers used and number of the last barrier; the rows; the report for each part of the keys.
     fn finish<'py>(&self, py: Python<'py>) -> (Header, Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>) {
         let report = py.detach(|| {
             let next = ChunkResolver::new(self.parts, self.shared_counts_as_exclusive);
@@ -52,6 +65,7 @@ impl PyChunkResolver {
     }
 }
 
+/// Longest chain of dependencies among transactions, each of which takes one step.
 #[pyclass(name = "CriticalPath", module = "paraply._native", frozen)]
 #[derive(Default)]
 pub struct PyCriticalPath {
@@ -65,19 +79,21 @@ impl PyCriticalPath {
         Self::default()
     }
 
+    /// Add a record batch in order, with the columns of ``ChunkResolver``.
     fn add(&self, py: Python<'_>, transactions: PyRecordBatch) -> PyResult<()> {
         let batch = transactions.into_inner();
         let add = || resolver::add_to_path(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner), &batch);
         Ok(py.detach(add).map_err(Error::from)?)
     }
 
-    /// Returns transactions, barriers, and steps of the longest chain; the next path begins.
+    /// Return the numbers of transactions and barriers, and the steps of the longest chain; the next path begins.
     fn finish(&self) -> (u64, u64, u32) {
         let path = std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
         (path.transactions(), path.barriers(), path.longest())
     }
 }
 
+/// Finder of the dependencies across chunks, for one part of the keys.
 #[pyclass(name = "KeyResolver", module = "paraply._native", frozen)]
 pub struct PyKeyResolver {
     state: Mutex<KeyResolver>,
@@ -90,6 +106,10 @@ impl PyKeyResolver {
         Self { state: Mutex::new(KeyResolver::new()) }
     }
 
+    /// Add the report of the next chunk; return the arguments for ``chunk_numbers``.
+    ///
+    /// Raises:
+    ///     UsageError: Chunks overlap or arrive in the wrong order.
     fn add<'py>(&self, py: Python<'py>, header: Header, edges: &[u8]) -> PyResult<(i64, i64, Bound<'py, PyBytes>)> {
         let (first, last, numbers, barrier) = header;
         let header = ChunkHeader { first, last, numbers, barrier };
@@ -100,7 +120,15 @@ impl PyKeyResolver {
     }
 }
 
-/// Returns the numbers of a chunk's transactions.
+/// Return the numbers of a chunk's transactions.
+///
+/// Args:
+///     rows: Result of ``ChunkResolver.finish``.
+///     answers: Results of ``KeyResolver.add`` for every part of the keys; empty if the chunk is the whole trace.
+///     collections: Numbers after which a collection ran, ascending (R7).
+///
+/// Returns:
+///     ``position``, ``computed_last_committed``, ``computed_sequence_number``.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn chunk_numbers<'py>(

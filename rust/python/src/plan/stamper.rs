@@ -13,6 +13,11 @@ use crate::errors::{Cause, Where, log_error, raise};
 use crate::log::transaction_batch::PyTransactionBatch;
 use crate::log::write_sets::PyWriteSets;
 
+/// Writer of logs with new numbers (R37). A log is written again as it is, but for its numbers and what follows from them.
+///
+/// Args:
+///     files: Each log, the bytes of it to read, and the file to write, which must not exist.
+///     workers: Most workers of the replica; no number is further back.
 #[pyclass(name = "LogStamper", module = "paraply._native", frozen)]
 pub struct PyLogStamper {
     stamper: Mutex<Stamper>,
@@ -32,11 +37,22 @@ impl PyLogStamper {
         Self { stamper: Mutex::new(Stamper::new(files, workers)) }
     }
 
+    /// Write the next transactions of the log, and everything before them.
+    ///
+    /// Raises:
+    ///     UsageError: A MariaDB server wrote the log.
+    ///     LogNotUnderstood: A transaction has no numbers, or is cut off and repeated later.
+    ///     OSError: The file cannot be written.
     fn write(&self, py: Python<'_>, batch: &PyTransactionBatch, write_sets: &PyWriteSets) -> PyResult<()> {
         py.detach(|| self.lock().write(&batch.transactions, &write_sets.sets))
             .map_err(|error| exception(error, &batch.files))
     }
 
+    /// Write the rest of all files; then they are durable.
+    ///
+    /// Raises:
+    ///     LogError: The rest of a log is damaged.
+    ///     OSError: A file cannot be written.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.lock().finish()).map_err(|error| exception(error, &[]))
     }
@@ -46,31 +62,37 @@ impl PyLogStamper {
         self.lock().counts().transactions
     }
 
+    /// Number of transactions that got other numbers than they had.
     #[getter]
     fn changed(&self) -> u64 {
         self.lock().counts().changed
     }
 
+    /// Number of transactions that wait for all before them, and for which all after them wait.
     #[getter]
     fn barriers(&self) -> u64 {
         self.lock().counts().barriers
     }
 
+    /// Number of transactions that may start while the one before them is applied, by the log's own numbers.
     #[getter]
     fn parallel_before(&self) -> u64 {
         self.lock().counts().parallel_before
     }
 
+    /// The same number by the new numbers.
     #[getter]
     fn parallel_after(&self) -> u64 {
         self.lock().counts().parallel_after
     }
 
+    /// Number of times that keys were forgotten for lack of memory.
     #[getter]
     fn overflows(&self) -> u64 {
         self.lock().overflows()
     }
 
+    /// Bytes written.
     #[getter]
     fn written(&self) -> u64 {
         self.lock().written()

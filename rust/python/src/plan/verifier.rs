@@ -40,6 +40,7 @@ impl<T> Guarded<T> {
     }
 }
 
+/// Verifier that computes the numbers of a group member's relay log and compares them with the log's own.
 #[pyclass(name = "StampVerifier", module = "paraply._native", frozen)]
 pub struct PyStampVerifier {
     guarded: Guarded<StampVerifier>,
@@ -87,7 +88,7 @@ impl PyStampVerifier {
     }
 }
 
-/// Result of a finished comparison.
+/// Result of a verifier.
 #[pyclass(name = "Comparison", module = "paraply._native", frozen)]
 pub struct PyComparison {
     found: StampComparison<Place>,
@@ -106,6 +107,7 @@ impl PyComparison {
         self.found.different()
     }
 
+    /// Number of different transactions whose computed ``last_committed`` is smaller than the server's.
     #[getter]
     fn missed(&self) -> u64 {
         self.found.missed()
@@ -121,6 +123,7 @@ impl PyComparison {
         self.found.first_difference().map(|first| dict_of(py, first, &self.files)).transpose()
     }
 
+    /// The first thousand differences, each like ``first_difference``.
     #[getter]
     fn differences<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.found.differences().iter().map(|difference| dict_of(py, difference, &self.files)).collect()
@@ -138,6 +141,16 @@ fn dict_of<'py>(py: Python<'py>, difference: &Difference<Place>, files: &[String
     Ok(dict)
 }
 
+/// Verifier that computes the numbers of a source's own binary log (R16) and compares them with the log's own.
+///
+/// Args:
+///     version: Version of the server, for its rules and its default history size.
+///     history_size: ``binlog_transaction_dependency_history_size``.
+///     tracking: ``writeset``, ``writeset-session`` or ``commit-order``.
+///     sessions: ``auto`` (as logged), ``single`` or ``many``.
+///
+/// Raises:
+///     UsageError: An option is unknown.
 #[pyclass(name = "TrackerVerifier", module = "paraply._native", frozen)]
 pub struct PyTrackerVerifier {
     guarded: Guarded<TrackerVerifier>,
@@ -181,12 +194,14 @@ impl PyTrackerVerifier {
         self.guarded.lock().comparison().transactions()
     }
 
+    /// Number of transactions with only one possible pair of numbers.
     #[getter]
     fn exact(&self) -> u64 {
         self.guarded.lock().exact()
     }
 }
 
+/// Verifier that computes what each transaction depends on, and finds numbers below that (R37).
 #[pyclass(name = "DependencyVerifier", module = "paraply._native", frozen)]
 pub struct PyDependencyVerifier {
     guarded: Guarded<DependencyVerifier>,

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::errors::usage;
 
-/// The catalog; a batch that is being hashed keeps the state that it began with.
+/// Table definitions for hashing, valid at one position of the log.
 #[pyclass(name = "Catalog", module = "paraply._native", frozen)]
 #[derive(Default)]
 pub struct PyCatalog {
@@ -51,20 +51,22 @@ impl PyCatalog {
         Ok(())
     }
 
+    /// Forget a table and its earlier definitions.
     fn remove(&self, database: &str, table: &str) {
         self.change(|catalog| catalog.remove(&TableName::new(database, table)));
     }
 
+    /// Remove a table whose name is gone; rows written before may still follow.
     fn retire(&self, database: &str, table: &str) {
         self.change(|catalog| catalog.retire(&TableName::new(database, table)));
     }
 
-    /// Returns a catalog with the same definitions, which later changes leave alone.
+    /// Return a catalog with the same definitions, which later changes leave alone.
     fn copy(&self) -> Self {
         Self { catalog: Mutex::new(self.snapshot()), scratches: Mutex::default() }
     }
 
-    /// Takes over the definitions of a copy of the same catalog; the memory for hashing is kept.
+    /// Take over the definitions of a copy of the same catalog; the memory for hashing is kept.
     fn follow(&self, other: &Self) {
         *self.catalog.lock().unwrap_or_else(PoisonError::into_inner) = other.snapshot();
     }

@@ -5,7 +5,14 @@ use pyo3::prelude::*;
 
 use crate::errors::usage;
 
-/// Returns the text of bytes in a character set; None where some of them are no character.
+/// Return the text of bytes in one of the servers' character sets; None if the bytes are not valid in it.
+///
+/// Args:
+///     charset: Name of the character set.
+///     value: The bytes.
+///
+/// Raises:
+///     UsageError: The character set does not exist.
 #[pyfunction]
 pub fn decode_text(charset: &str, value: &[u8]) -> PyResult<Option<String>> {
     match Charset::of_collation(charset) {

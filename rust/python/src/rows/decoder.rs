@@ -13,7 +13,7 @@ use crate::log::table_filter::PyTableFilter;
 use crate::log::transaction_batch::PyTransactionBatch;
 use crate::rows::catalog::PyCatalog;
 
-/// Return the schema of rows.
+/// Return the schema of rows; with columns (name, and True for bytes) the images are structs of these.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (values=None))]
@@ -21,6 +21,13 @@ pub fn row_schema(py: Python<'_>, values: Option<Vec<Wanted>>) -> PyResult<Bound
     PySchema::new(schema(values.as_deref())).into_pyarrow(py)
 }
 
+/// Decoder of the rows of transactions into Arrow.
+///
+/// Args:
+///     columns: The requested columns, in order.
+///     tables: The requested tables.
+///     operations: The requested operations: ``insert``, ``update``, ``delete``.
+///     values: Columns of one table (name, and True for bytes), if images are structs.
 #[pyclass(name = "RowDecoder", module = "paraply._native", frozen)]
 pub struct PyRowDecoder {
     state: Mutex<RowDecoder>,
@@ -48,10 +55,12 @@ impl PyRowDecoder {
         Ok(Self { state: Mutex::new(decoder) })
     }
 
+    /// Begin with transactions, under the definitions valid now.
     fn begin(&self, batch: &PyTransactionBatch, catalog: &PyCatalog) {
         self.lock().begin(batch.batch(), catalog.snapshot());
     }
 
+    /// Return the next rows of these transactions; None after the last one.
     fn next_batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let rows = py.detach(|| self.lock().next_batch()).map_err(Error::from)?;
         rows.map(|rows| PyRecordBatch::new(rows).into_pyarrow(py)).transpose()

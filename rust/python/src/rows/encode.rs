@@ -35,7 +35,17 @@ fn joined(py: Python<'_>, events: Result<Vec<Vec<u8>>, EncodeError>) -> PyResult
     Ok(PyBytes::new(py, &events.concat()))
 }
 
-/// Returns table maps and row events.
+/// Return table maps and row events: the inner part of a transaction, which is the same in every log.
+///
+/// Args:
+///     catalog: The tables.
+///     collations: Numbers of the collations of their text columns.
+///     server_id: Server id of the member where the transaction began.
+///     committed_at: Commit time at that member, microseconds since 1970, UTC.
+///     changes: Database, table, row before and row after, with all columns.
+///
+/// Raises:
+///     UsageError: A table is unknown, a type cannot be written, or a value does not fit.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn encode_rows<'py>(
@@ -63,14 +73,18 @@ pub fn encode_rows<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// Returns a whole transaction of rows.
+/// Return the events of a transaction of rows, joined, without checksums and positions.
+///
+/// Args:
+///     front: GTID, last_committed, sequence_number, server id, session, commit time in microseconds since 1970, UTC.
+///     rows: Result of ``encode_rows`` or ``Transaction.row_events``.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn encode_transaction<'py>(py: Python<'py>, front: Front, rows: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     joined(py, transaction(&head(&front)?, rows))
 }
 
-/// Returns the events of a DDL statement.
+/// Return the events of a DDL statement.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn encode_statement<'py>(
@@ -82,7 +96,7 @@ pub fn encode_statement<'py>(
     joined(py, statement(&head(&front)?, database, sql))
 }
 
-/// Returns the events of a view change.
+/// Return the events of a view change.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn encode_view_change<'py>(

@@ -13,7 +13,10 @@ use crate::rows::catalog::PyCatalog;
 use crate::rows::hashing::hash_options;
 use crate::rows::row_values::{OwnedValue, values_of};
 
-/// Returns the hashes that one row, given by its values, adds to a write set.
+/// Return what one row adds to a write set: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
+///
+/// Raises:
+///     UsageError: The table is not defined, or a value does not fit its column.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (catalog, database, table, before, after, *, scheme="fine", foreign_key_checks=true, cascades_logged=true))]
@@ -47,7 +50,11 @@ fn borrowed(image: &[Option<OwnedValue>]) -> Vec<Option<Value<'_>>> {
     image.iter().map(|value| value.as_ref().map(OwnedValue::borrow)).collect()
 }
 
-/// Returns the hashes that the first rows of a transaction add to its write set.
+/// Return the contributions of the first rows of a transaction, as ``explain_values`` does.
+///
+/// Raises:
+///     UsageError: The scheme is unknown.
+///     LogDamaged: A row event contradicts itself.
 #[pyfunction]
 #[pyo3(signature = (transaction, catalog, *, scheme="fine", rows=100))]
 pub fn explain_rows<'py>(

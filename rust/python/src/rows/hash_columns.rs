@@ -12,7 +12,18 @@ use pyo3_arrow::PyArray;
 use crate::errors::Error;
 use crate::rows::hashing::collation_of;
 
-/// Returns the hash of one key for each row (rule R11).
+/// Compute ``write_set_hash`` of many rows over Arrow, as int64; null if a part of the key is null (R11).
+///
+/// Args:
+///     key_name: ``PRIMARY`` or the unique key's name.
+///     database: The table's database.
+///     table: The table.
+///     columns: Anything with ``__arrow_c_array__``, one for each part of the key: integers, decimals, floats, bools, text, bytes, dates
+///         and timestamps (without a zone as DATETIME, with one as TIMESTAMP).
+///     collation: The collation of the text parts; None hashes their bytes.
+///
+/// Raises:
+///     UsageError: A column has another type, columns differ in length, or the collation has no exact form.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (key_name, database, table, columns, *, collation=None))]
@@ -31,8 +42,15 @@ pub fn write_set_hashes(
     Ok(hashes.to_pyarrow(py)?.unbind())
 }
 
-/// Returns a hash of the equality form of each value: equal for values that the collation calls equal; null where a
-/// value has no form.
+/// Return hashes of the equality forms of many values, as uint64; null if ``equality_form`` would raise for the value (R12).
+///
+/// Args:
+///     collation: The collation's full name.
+///     values: Object with ``__arrow_c_array__`` that holds binary or large binary: the values in the collation's character set.
+///     mariadb: Family of the name, as for ``collation_class``.
+///
+/// Raises:
+///     UsageError: The collation does not exist, or the values are not bytes.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (collation, values, mariadb=None))]

@@ -19,7 +19,17 @@ pub fn hash_options(scheme: &str, bytewise: bool) -> PyResult<Options> {
     Ok(Options { scheme, bytewise, partial_images: true, by_event: false })
 }
 
-/// Returns the hash of one key of one row (rule R11).
+/// Return the hash of one key of one row (R11): XXH64 over names and canonical values.
+///
+/// Args:
+///     key_name: ``PRIMARY`` or the unique key's name.
+///     database: The table's database.
+///     table: The table.
+///     values: The key's parts: int, Decimal, str, bytes or bool.
+///     collation: The collation of the text parts; None hashes their bytes.
+///
+/// Raises:
+///     UsageError: A value has another type, or the collation has no exact form.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (key_name, database, table, *values, collation=None))]
@@ -44,14 +54,29 @@ pub fn write_set_hash(
     Ok(hasher.finish())
 }
 
-/// Returns how exactly a collation is known: `exact`, `safe` or `whole-key`.
+/// Return the exactness of a collation's form: ``exact``, ``safe`` (coarser) or ``whole-key`` (R13).
+///
+/// Args:
+///     name: The collation's full name.
+///     mariadb: Family of the name, for the few names with different collations in MySQL and MariaDB; None for a class valid in both.
+///
+/// Raises:
+///     UsageError: The collation does not exist.
 #[pyfunction]
 #[pyo3(signature = (name, mariadb=None))]
 pub fn collation_class(name: &str, mariadb: Option<bool>) -> PyResult<&'static str> {
     Ok(collation_of(name, mariadb)?.class().name())
 }
 
-/// Returns the bytes common to all values that a collation calls equal.
+/// Return the bytes that are hashed in place of a value: the same for all values equal under the collation (R12).
+///
+/// Args:
+///     collation: The collation's full name.
+///     value: Text in the collation's character set.
+///     mariadb: Family of the name, as for ``collation_class``.
+///
+/// Raises:
+///     UsageError: The collation does not exist or is of class ``whole-key``, or the value is not text in its character set.
 #[pyfunction]
 #[pyo3(signature = (collation, value, mariadb=None))]
 pub fn equality_form<'py>(

@@ -56,6 +56,13 @@ struct State {
     skipped: Vec<(String, String)>,
 }
 
+/// Writer of row changes as SQL statements, each with the exact row that it must find.
+///
+/// Args:
+///     backwards: True for the statements that take the changes back, the last change first.
+///     postgres: Renderer that knows the tables of a PostgreSQL; None for statements for MySQL and MariaDB.
+///     tables: Tables whose rows are written; None for all.
+///     kept: Finder whose kept dependents' rows are left as they are.
 #[pyclass(name = "RowStatements", module = "paraply._native", frozen)]
 pub struct PyRowStatements {
     state: Mutex<State>,
@@ -86,18 +93,26 @@ impl PyRowStatements {
         Self { state: Mutex::new(state) }
     }
 
-    /// Begins a transaction of a batch.
+    /// Begin a transaction of a batch.
     fn begin(&self, batch: &PyTransactionBatch, index: usize, catalog: &PyCatalog) {
         self.lock().open = Some(Open { batch: batch.batch(), index, catalog: catalog.snapshot(), done: 0 });
     }
 
-    /// Returns the next statements of the transaction; none after the last one.
+    /// Return the next statements of the transaction; None after the last one.
+    ///
+    /// For each: ``insert``, ``update`` or ``delete``; the table; the text; the key of each row, as many as it must affect; the
+    /// conditions of its rows, if it deletes several.
+    ///
+    /// Raises:
+    ///     LogDamaged: A row event is damaged.
+    ///     SchemaMismatch: The definition of a table is unknown, or is not the log's.
+    ///     ApplyFailed: A change cannot be written: an image lacks columns, or a foreign key changed rows that the log does not hold.
     fn next<'py>(&self, py: Python<'py>, max_bytes: usize) -> PyResult<Option<Vec<StatementOf<'py>>>> {
         let statements = py.detach(|| self.lock().next(max_bytes))?;
         Ok(statements.map(|statements| statements.into_iter().map(|statement| for_python(py, statement)).collect()))
     }
 
-    /// Returns table and key of the rows that were left as they are, and forgets them.
+    /// Return table and key of the rows that kept dependents use, and forget them.
     fn take_skipped(&self) -> Vec<(String, String)> {
         std::mem::take(&mut self.lock().skipped)
     }
@@ -236,6 +251,11 @@ impl Form {
 /// A dependent for Python: its index in the batch, hashes of keys, and true if its keys are not known.
 type DependentOf = (usize, Vec<u64>, bool);
 
+/// Finder of the transactions that depend on undone ones (R38).
+///
+/// Args:
+///     tables: Tables whose rows are undone; None for all.
+///     keep: True if dependents are not undone, so that nothing depends on them.
 #[pyclass(name = "DependentFinder", module = "paraply._native", frozen)]
 pub struct PyDependentFinder {
     finder: Mutex<DependentFinder>,
@@ -250,7 +270,17 @@ impl PyDependentFinder {
         Self { finder: Mutex::new(DependentFinder::new(filter, keep)) }
     }
 
-    /// Looks at a batch; returns the dependents in it.
+    /// Look at the next batch; return index, hashes of some common keys, and True if the keys are unknown, of each dependent.
+    ///
+    /// Args:
+    ///     batch: The transactions.
+    ///     write_sets: Their write sets of scheme ``fine``.
+    ///     catalog: The valid definitions.
+    ///     chosen: Indexes of the transactions to undo.
+    ///
+    /// Raises:
+    ///     LogDamaged: A row event is damaged.
+    ///     SchemaMismatch: The keys of a table that is undone are unknown.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn observe(
         &self,
@@ -265,7 +295,7 @@ impl PyDependentFinder {
         Ok(found)
     }
 
-    /// Returns the tables that undone transactions change.
+    /// Databases and names of the tables that are undone.
     #[getter]
     fn affected(&self) -> Vec<(String, String)> {
         let mut tables: Vec<_> =

@@ -14,7 +14,12 @@ pub fn trace_schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     PySchema::new(trace::schema()).into_pyarrow(py)
 }
 
-/// Return the wanted transactions of a batch and their write sets as rows of the trace.
+/// Return the requested transactions of a batch and their write sets as rows of the trace.
+///
+/// Args:
+///     batch: The transactions.
+///     write_sets: Write sets of the batch.
+///     reads: True if the scheme has shared keys; else the column is null.
 #[pyfunction]
 #[pyo3(signature = (batch, write_sets, *, reads=true))]
 pub fn trace_batch<'py>(

@@ -49,7 +49,18 @@ impl WholeBlock<'_> {
     }
 }
 
-/// Returns an iterator over `BINLOG` statements with the block's row events, made one after the other.
+/// Return ``BINLOG '...'`` statements with the block's row events, each with every table's map once, each made on request.
+///
+/// Args:
+///     block: The block.
+///     max_bytes: Longest statement that the server accepts; a statement of a megabyte is not extended further.
+///     check: Rows whose foreign keys need no check by the server.
+///     row_ends: Columns of system-versioned tables that may have to be converted.
+///     left_out: Databases and names of tables whose rows are left out.
+///
+/// Raises:
+///     ApplyFailed: A row is longer than the server accepts. Raised, like the next error, when its statement is requested.
+///     LogDamaged: A row event is damaged.
 #[pyfunction]
 #[pyo3(signature = (block, max_bytes=None, check=None, row_ends=None, left_out=Vec::new()))]
 pub fn binlog_statements(
@@ -65,6 +76,7 @@ pub fn binlog_statements(
     PyBinlogStatements { block: block.clone().unbind(), bytes, row_ends, left_out, check, place: Mutex::default() }
 }
 
+/// Iterator over the statements of ``binlog_statements``.
 #[pyclass(name = "BinlogStatements", module = "paraply._native", frozen)]
 pub struct PyBinlogStatements {
     block: Py<PyBlock>,
@@ -113,8 +125,7 @@ impl PyBinlogStatements {
     }
 }
 
-/// Returns a block of one transaction as one statement, with a session's row of progress; none if it needs more than
-/// one.
+/// Return the statement of a block of one transaction as ``MySqlConnection.apply_each`` sends it, with its row of progress.
 #[pyfunction]
 pub fn whole_statement<'py>(
     py: Python<'py>,
@@ -130,7 +141,7 @@ pub fn whole_statement<'py>(
     Some(PyBytes::new(py, &statement))
 }
 
-/// Returns a `BINLOG` statement with the block's format description event.
+/// Return ``BINLOG '...'`` with the block's format description event.
 #[pyfunction]
 pub fn format_statement<'py>(py: Python<'py>, block: &PyBlock) -> Bound<'py, PyBytes> {
     let statement = block.block.first().map(|t| binlog_statement::format_statement(&t.format));

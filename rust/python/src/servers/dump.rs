@@ -17,6 +17,12 @@ use pyo3::types::PyBytes;
 use crate::errors::{Cause, raise};
 use crate::plan::block::PyBlock;
 
+/// Packets of a source for a replica: a log's transactions with other stamps, as events of a log of its own.
+///
+/// Args:
+///     server_id: Server id of the source.
+///     replica_id: Server id of the replica, which skips events with its own id; such events get the source's.
+///     packet: Number of the first packet.
 #[pyclass(name = "Dump", module = "paraply._native", frozen)]
 pub struct PyDump {
     state: Mutex<State>,
@@ -43,6 +49,20 @@ impl PyDump {
         Self { state: Mutex::new(State { dump: Dump::new(server_id, replica_id, packet), log: None }) }
     }
 
+    /// Return packets of a block's only transaction, read from its log again; a large one comes in parts.
+    ///
+    /// Args:
+    ///     block: The block.
+    ///     last_committed: Number of the transaction that it waits for.
+    ///     sequence_number: Its own number.
+    ///     sent: Number of its bytes sent before.
+    ///
+    /// Returns:
+    ///     The packets, and the number of bytes sent then; None when all are sent.
+    ///
+    /// Raises:
+    ///     LogDamaged: The log has changed since it was first read.
+    ///     LogUnreadable: The log cannot be read any more.
     fn transactions<'py>(
         &self,
         py: Python<'py>,
@@ -72,6 +92,7 @@ impl PyDump {
         }
     }
 
+    /// Return a packet with the position in the log; empty before the first transaction.
     fn heartbeat<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let mut out = Vec::new();
         self.state.lock().unwrap_or_else(PoisonError::into_inner).dump.heartbeat(&mut out);

@@ -30,6 +30,9 @@ fn clock() -> u64 {
 /// Number of committed transactions; true if the next one's commit was sent; results of its statements, and the error.
 type SeriesEnd<'py> = (usize, bool, Bound<'py, PyList>, Option<Bound<'py, PyAny>>);
 
+/// Connection to MySQL or MariaDB; every call releases the GIL.
+///
+/// With ``found_rows`` an UPDATE counts the matched rows, not only the changed ones.
 #[pyclass(name = "MySqlConnection", module = "paraply._native", frozen)]
 pub struct PyMySqlConnection {
     connection: Mutex<Option<Connection>>,
@@ -74,6 +77,9 @@ impl PyMySqlConnection {
         &self.server_version
     }
 
+    /// Run one or several statements; return column names, rows (None, int, float, bytes) and affected rows for each.
+    ///
+    /// Raises ServerError, with ``code`` and ``sqlstate``, if the server reports an error.
     fn query<'py>(&self, py: Python<'py>, sql: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let owned;
         let text: &[u8] = if let Ok(bytes) = sql.cast::<PyBytes>() {
@@ -88,7 +94,18 @@ impl PyMySqlConnection {
         result_sets(py, &sets)
     }
 
-    /// Runs and commits transactions; each commit is sent with the next transaction's statements.
+    /// Run and commit transactions until one fails.
+    ///
+    /// Args:
+    ///     texts: Statements of each transaction up to its rows; from the second one on they begin with the COMMIT of the previous one.
+    ///     results: Number of results of a text from its guard on; with fewer the transaction is not committed.
+    ///     first: Number of statements before the guard in the first text.
+    ///     others: Number of statements before the guard in the other texts.
+    ///     epoch: Row that the guard must find.
+    ///
+    /// Returns:
+    ///     The number of committed transactions. For the next one: True if its COMMIT was sent and not answered, the results of its
+    ///     statements from the guard on, and the error.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn commit_each<'py>(
         &self,
@@ -106,7 +123,23 @@ impl PyMySqlConnection {
         Ok((ended.done, ended.committing, result_sets(py, &ended.results)?, error))
     }
 
-    /// Runs and commits transactions of one statement each, with the session's progress.
+    /// Run transactions of one statement each, under autocommit, until one fails or needs more statements.
+    ///
+    /// The statement is a BINLOG with two parts: the row event that changes the session's row of ``paraply.progress``, which it finds by
+    /// channel, slot and epoch; and the block's own rows. A block that needs more than one statement is left to the caller, with all later
+    /// blocks. So are blocks of another log format than the first one's, which the server must know already.
+    ///
+    /// Args:
+    ///     blocks: Blocks of one transaction each.
+    ///     progress: Ledger that supplies the text of each row of progress, and records the commits; or the texts.
+    ///     channel: First part of the row's key.
+    ///     slot: Second part of the row's key.
+    ///     epoch: Third part of the row's key.
+    ///     max_bytes: Most bytes of a statement.
+    ///     row_ends: Columns of system-versioned tables that may have to be converted.
+    ///
+    /// Returns:
+    ///     The number of committed blocks, and the error of the next one.
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // taken over from Python
     #[pyo3(signature = (blocks, progress, channel, slot, epoch, max_bytes, row_ends=None))]
     fn apply_each<'py>(
@@ -139,6 +172,7 @@ impl PyMySqlConnection {
         (ended.done, ended.error.map(|error| mysql_error(&error).into_value(py).into_bound(py).into_any()))
     }
 
+    /// Seconds by which the answer to the present query is late, less one for each megabyte sent; 0 if it is not late.
     #[getter]
     fn overdue(&self) -> f64 {
         match self.due.load(Ordering::Relaxed) {

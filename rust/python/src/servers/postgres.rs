@@ -13,6 +13,7 @@ use crate::errors::{Cause, Where, raise};
 use crate::plan::block::PyBlock;
 use crate::rows::catalog::table_from_python;
 
+/// Renderer of the rows of blocks as PostgreSQL DML.
 #[pyclass(name = "PostgresRenderer", module = "paraply._native", frozen)]
 #[derive(Default)]
 pub struct PyPostgresRenderer {
@@ -26,6 +27,7 @@ impl PyPostgresRenderer {
         Self::default()
     }
 
+    /// Set the mapping of a table's columns: the source's definition, and its mapping by ``paraply.targets.postgres.types``.
     fn define(&self, table: &Bound<'_, PyAny>, mapping: &Bound<'_, PyAny>) -> PyResult<()> {
         let source = TableName::new(
             table.getattr("database")?.extract::<String>()?,
@@ -51,7 +53,7 @@ impl PyPostgresRenderer {
         Ok(())
     }
 
-    /// Returns the generated columns of a table whose values are not computed where a row image leaves them out.
+    /// Return the generated columns of a table whose values are not computed where a row image lacks them.
     #[staticmethod]
     fn uncomputed(table: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let definition = table_from_python(table)?;
@@ -66,6 +68,7 @@ impl PyPostgresRenderer {
         self.renderer.forget(&TableName::new(database, table));
     }
 
+    /// Return statements in order: SQL text, number of rows that it must affect, table.
     fn render<'py>(&self, py: Python<'py>, block: &PyBlock) -> PyResult<Vec<(Bound<'py, PyBytes>, u64, String)>> {
         let statements = py
             .detach(|| {

@@ -11,6 +11,10 @@ use crate::errors::log_error;
 use crate::plan::block::PyBlock;
 use crate::rows::catalog::PyCatalog;
 
+/// Finder of the rows that the rows of a block refer to (MySQL 9.6 and later).
+///
+/// Args:
+///     catalog: All of the target's tables; later changes of it have no effect.
 #[pyclass(name = "ReferenceChecker", module = "paraply._native", frozen)]
 pub struct PyReferenceChecker {
     catalog: Arc<Catalog>,
@@ -25,6 +29,10 @@ impl PyReferenceChecker {
         Self { catalog: catalog.snapshot(), scratches: Mutex::default() }
     }
 
+    /// Return the rows that need no check by the server; None if that would not pay. Releases the GIL.
+    ///
+    /// Raises:
+    ///     LogDamaged: A row event contradicts itself.
     fn check(&self, py: Python<'_>, block: &PyBlock) -> PyResult<Option<PyReferenceCheck>> {
         let found = py.detach(|| {
             let lent = self.scratches.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -41,6 +49,7 @@ impl PyReferenceChecker {
     }
 }
 
+/// Row events of a block that need no foreign-key check by the server, and the queries that replace it.
 #[pyclass(name = "ReferenceCheck", module = "paraply._native", frozen)]
 pub struct PyReferenceCheck {
     pub check: Arc<Check>,
@@ -48,6 +57,7 @@ pub struct PyReferenceCheck {
 
 #[pymethods]
 impl PyReferenceCheck {
+    /// Statements that return one number each, to run after all rows are written, and the expected numbers.
     #[getter]
     fn questions(&self) -> Vec<(String, usize)> {
         self.check.questions.iter().map(|question| (question.sql.clone(), question.expected)).collect()

@@ -16,8 +16,23 @@ use pyo3::types::PyBytes;
 use crate::errors::{Cause, Where, log_error, raise, usage};
 use crate::log::reader::{PyLogReader, ReadOptions};
 use crate::log::table_filter::PyTableFilter;
+use crate::moment::moment;
 use crate::plan::gtid::PyGtidSet;
 
+/// Relay log: one writer, any number of readers, and no lock between them (R28).
+///
+/// The format is MySQL's binlog. Readers get whole transactions only, as soon as they are published. Opening a log removes an incomplete
+/// transaction after a crash. The received set and the source's position are part of the log itself.
+///
+/// Args:
+///     folder: Folder of the files; made if missing.
+///     name: Prefix of the files' names.
+///     max_bytes: Size at which a new file begins, after the present transaction.
+///     server_id: Server id in the events that the receiver writes itself.
+///
+/// Raises:
+///     RelayLogError: The folder cannot be written, or does not match its index.
+///     LogError: A file cannot be read.
 #[pyclass(name = "RelayLog", module = "paraply._native", frozen)]
 pub struct PyRelayLog {
     writer: Arc<Mutex<RelayWriter>>,
@@ -78,41 +93,42 @@ impl PyRelayLog {
         self.folder.clone()
     }
 
+    /// Files, oldest first; none before the first format description.
     #[getter]
     fn files(&self) -> Vec<String> {
         self.shared.files().iter().map(|file| file.name.to_string()).collect()
     }
 
-    /// Returns the time of the source's last report that it has nothing more, microseconds since 1970, UTC.
+    /// Time of the last heartbeat of the idle source, microseconds since 1970, UTC.
     #[getter]
     fn idle_at(&self) -> Option<i64> {
         Some(self.signals.idle_at.load(Ordering::Relaxed)).filter(|&time| time != 0)
     }
 
-    /// Returns the time when the source was heard last, microseconds since 1970, UTC.
+    /// Time of the last data from the source, microseconds since 1970, UTC.
     #[getter]
     fn heard_at(&self) -> Option<i64> {
         Some(self.signals.heard_at.load(Ordering::Relaxed)).filter(|&time| time != 0)
     }
 
-    /// Returns the number of the source's reports that it has nothing more.
+    /// Number of heartbeats of the idle source.
     #[getter]
     fn heartbeats(&self) -> u64 {
         self.signals.heartbeats.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of acknowledgements sent to the source.
+    /// Number of acknowledgements sent to the source, for data synced to disk.
     #[getter]
     fn acknowledgements(&self) -> u64 {
         self.signals.acknowledgements.load(Ordering::Relaxed)
     }
 
-    /// Ends a receiver in another thread at the next event or heartbeat; no receiver can begin any more.
+    /// End a receiver in another thread at the next event or heartbeat; none can begin any more.
     fn stop_receiving(&self) {
         self.signals.stop.store(true, Ordering::SeqCst);
     }
 
-    /// Returns file, end, number of bytes and reason of the cut made when the log was opened.
+    /// Data removed when the log was opened: file, end of its last whole transaction, number of bytes, reason.
     #[getter]
     fn cut(&self, py: Python<'_>) -> PyResult<Option<(String, u64, u64, String)>> {
         self.write(py, |writer| {
@@ -120,10 +136,12 @@ impl PyRelayLog {
         })
     }
 
+    /// Return the received transactions, as last published; never waits, and makes no other thread wait (R29).
     fn status(&self) -> PyRelayStatus {
         PyRelayStatus(self.shared.received())
     }
 
+    /// Count transactions as received that the target holds from elsewhere; files begun from now on include them.
     fn hold(&self, py: Python<'_>, gtids: &PyGtidSet) -> PyResult<()> {
         let gtids = gtids.snapshot();
         self.write(py, |writer| {
@@ -132,6 +150,15 @@ impl PyRelayLog {
         })
     }
 
+    /// Append whole events, and publish the whole transactions among them.
+    ///
+    /// Args:
+    ///     events: One or several events as sent by a source; the first one of a new log is a format description.
+    ///     checksums: True if they end with a checksum, which is then verified.
+    ///
+    /// Raises:
+    ///     LogDamaged: An event contradicts itself.
+    ///     RelayLogError: The disk is full, or the log is closed.
     #[pyo3(signature = (events, *, checksums=false))]
     fn append(&self, py: Python<'_>, events: &[u8], checksums: bool) -> PyResult<()> {
         let events = whole_events(events).ok_or_else(|| usage("what is appended must be whole events"))?;
@@ -141,18 +168,25 @@ impl PyRelayLog {
         })
     }
 
+    /// Publish everything, and sync it to disk.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         self.write(py, RelayWriter::sync)
     }
 
+    /// Remove the received part of an unfinished transaction, which the source will send again from its beginning.
     fn interrupted(&self, py: Python<'_>) -> PyResult<()> {
         self.write(py, RelayWriter::interrupted)
     }
 
+    /// End the current file and begin the next one.
+    ///
+    /// Raises:
+    ///     UsageError: A transaction is being received.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.write(py, RelayWriter::flush)
     }
 
+    /// Remove the files before this one, and return their paths; remove none if the file is not part of the log.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn purge(&self, py: Python<'_>, before: PathBuf) -> PyResult<Vec<PathBuf>> {
         let number = self.shared.files().iter().find(|file| same_file(&file.path, &before)).map(|file| file.number);
@@ -164,6 +198,7 @@ impl PyRelayLog {
         *, executed=None, after=None, tables=None, stop_time=None, stop_before=None, stop_after=None,
         stop_view_change=None,
     ))]
+    /// Return a reader with a descriptor of its own, from the oldest file on, that follows the log; arguments as for ``LogReader``.
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn reader(
         &self,
@@ -179,6 +214,7 @@ impl PyRelayLog {
         PyLogReader::follow(Follower::new(Arc::clone(&self.shared)), &options)
     }
 
+    /// Publish and sync everything, and end the log: readers end after the present data.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.write(py, RelayWriter::close)
     }
@@ -200,16 +236,19 @@ fn whole_events(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
     Some(events)
 }
 
+/// Transactions received by a relay log, at a transaction boundary.
 #[pyclass(name = "RelayStatus", module = "paraply._native", frozen)]
 pub struct PyRelayStatus(Arc<Received>);
 
 #[pymethods]
 impl PyRelayStatus {
+    /// Received transactions, and those held before.
     #[getter]
     fn received(&self) -> PyGtidSet {
         self.0.gtids.clone().into()
     }
 
+    /// File of the source's log; empty if the source did not name one.
     #[getter]
     fn source_file(&self) -> &str {
         &self.0.source_file
@@ -230,11 +269,13 @@ impl PyRelayStatus {
         self.0.relay_position
     }
 
+    /// Number of transactions since the log was opened.
     #[getter]
     fn transactions(&self) -> u64 {
         self.0.transactions
     }
 
+    /// Number of bytes since the log was opened.
     #[getter]
     fn bytes(&self) -> u64 {
         self.0.bytes
@@ -245,20 +286,30 @@ impl PyRelayStatus {
         self.0.last_gtid.as_ref().map(ToString::to_string)
     }
 
+    /// Commit time of the last transaction on its original source, in UTC.
     #[getter]
-    fn committed_at(&self) -> Option<i64> {
+    fn committed_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        moment(py, self.committed_us())
+    }
+
+    /// The same in microseconds since 1970.
+    #[getter]
+    fn committed_us(&self) -> Option<i64> {
         Some(self.0.committed_at).filter(|&time| time != 0)
     }
 }
 
-/// Removes the files of a relay log before this one; another process may be writing the log.
+/// Remove the files of a relay log before this one, and return their paths. Another process may be writing the log.
+///
+/// Raises:
+///     RelayLogError: The name is none of a relay log's files, or the index cannot be written.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn purge_relay_log(py: Python<'_>, folder: PathBuf, before: PathBuf) -> PyResult<Vec<PathBuf>> {
     py.detach(|| purge_folder(&folder, &before)).map_err(|error| relay_error(&error))
 }
 
-/// Returns one event without a checksum, as a source would send it.
+/// Return one event without a checksum, as a source would send it.
 #[pyfunction]
 #[pyo3(signature = (type_code, body, *, server_id=1, timestamp=0, flags=0))]
 pub fn relay_event<'py>(
@@ -274,7 +325,7 @@ pub fn relay_event<'py>(
     PyBytes::new(py, &event)
 }
 
-/// Returns a format description event of MySQL 8.0 or later.
+/// Return a format description event of MySQL 8.0 or later.
 #[pyfunction]
 #[pyo3(signature = (server_version="9.7.0", *, server_id=1, created=0))]
 pub fn relay_format<'py>(

@@ -13,6 +13,7 @@ use crate::plan::gtid::PyGtidSet;
 use crate::servers::mysql::{mysql_error, options};
 use crate::servers::relay::{PyRelayLog, relay_error};
 
+/// Connection that receives a source's log; every call releases the GIL.
 #[pyclass(name = "ReplicaConnection", module = "paraply._native", frozen)]
 pub struct PyReplicaConnection {
     connection: Mutex<Option<ReplicaConnection>>,
@@ -52,6 +53,10 @@ impl PyReplicaConnection {
         &self.server_version
     }
 
+    /// Run one statement without result rows.
+    ///
+    /// Raises:
+    ///     ServerError: The source refuses the statement.
     fn execute(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
         let done = py.detach(|| {
             let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +66,25 @@ impl PyReplicaConnection {
         done.map_err(|error| mysql_error(&error))
     }
 
-    /// Receives the source's log into a relay log; the connection is of no other use from then on.
+    /// Register as a replica and receive into a relay log, until ``relay.stop_receiving``; after that the connection is unusable.
+    ///
+    /// Args:
+    ///     relay: The relay log to append to; every whole transaction is published at once.
+    ///     server_id: Server id of this replica.
+    ///     behind: MySQL: receive everything that is not in this set. None: from a file and position, or (MariaDB, with
+    ///         ``slave_connect_state`` set) with an empty name.
+    ///     file: File of the source's log.
+    ///     position: Offset of an event in it.
+    ///     semi_sync: True if the session has agreed on semi-synchronous replication: transactions that the source waits for are synced to
+    ///         disk and acknowledged.
+    ///     report_host: Host of this replica in the source's list of replicas.
+    ///     report_port: Port of this replica in that list; 0 for none.
+    ///
+    /// Raises:
+    ///     ConnectionLost: The source ended the connection, or was silent for longer than ``read_timeout``.
+    ///     ServerError: The source refuses the request.
+    ///     LogDamaged: An event contradicts itself.
+    ///     RelayLogError: The relay log cannot be written.
     #[pyo3(signature = (relay, server_id, *, behind=None, file="", position=4, semi_sync=false, report_host="", report_port=0))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn receive(

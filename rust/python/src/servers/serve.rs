@@ -14,6 +14,26 @@ use crate::log::reader::PyLogReader;
 use crate::plan::gtid::PyGtidSet;
 use crate::plan::numberer::PyLogNumberer;
 
+/// Source for replicas of MySQL, which serves log files to several at once until it is stopped.
+///
+/// Args:
+///     logs: The files, in order.
+///     host: Address to listen on.
+///     port: Port to listen on; 0 for a free one.
+///     user: The one user who may read.
+///     password: The user's password; never empty.
+///     server_id: Server id of the source, which no replica may have.
+///     server_uuid: UUID of the source.
+///     follow: True to serve later files of the last one's series too.
+///     stamped: True to send a transaction only once a ``LogNumberer`` gave it numbers, and with these.
+///     tls: Files of certificate and key; TLS is then required.
+///     most_connections: Connections at the same time.
+///     most_strangers: Connections at the same time that have not logged in.
+///     login_seconds: Time for a login.
+///
+/// Raises:
+///     UsageError: The address cannot be listened on, or TLS cannot be used, or a log is of MariaDB.
+///     LogError: A log cannot be read.
 #[pyclass(name = "LogServer", module = "paraply._native", frozen)]
 pub struct PyLogServer {
     server: Mutex<Server>,
@@ -80,35 +100,40 @@ impl PyLogServer {
         Ok(Self { server: Mutex::new(server) })
     }
 
-    /// Returns host and port on which it listens.
+    /// Host and port on which it listens.
     #[getter]
     fn address(&self, py: Python<'_>) -> (String, u16) {
         let address = self.with(py, |server| server.address());
         (address.ip().to_string(), address.port())
     }
 
+    /// Version that replicas see: that of the server that wrote the log.
     #[getter]
     fn server_version(&self, py: Python<'_>) -> String {
         self.with(py, |server| server.version().to_owned())
     }
 
+    /// True unless the log's first transaction has no GTID.
     #[getter]
     fn has_gtids(&self, py: Python<'_>) -> bool {
         self.with(py, |server| server.has_gtids())
     }
 
-    /// Returns the log files with their numbers, oldest first.
+    /// Return the log files with their numbers, oldest first.
     fn files(&self, py: Python<'_>) -> Vec<(u64, PathBuf)> {
         self.with(py, |server| server.log().files)
     }
 
-    /// Returns the newest file, the offset after its last whole transaction, and the damage that ends the log.
+    /// Return the newest file, the offset after its last whole transaction, and the damage that ends the log.
     fn end(&self, py: Python<'_>) -> (PathBuf, u64, Option<String>) {
         let log = self.with(py, |server| server.log());
         (log.newest, log.end, log.failure.map(|failure| failure.to_string()))
     }
 
-    /// Raises the error of a log that is damaged.
+    /// Raise the error of a damaged log.
+    ///
+    /// Raises:
+    ///     LogError: The log is damaged.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         match self.with(py, |server| server.log().failure) {
             Some(failure) => Err(log_error(&failure, None)),
@@ -116,12 +141,17 @@ impl PyLogServer {
         }
     }
 
-    /// Returns a reader of the transactions that are served, as they are written.
+    /// Return a reader of the transactions that are served, as they are written.
     fn reader(&self, py: Python<'_>) -> PyResult<PyLogReader> {
         PyLogReader::follow_published(self.with(py, |server| server.published_log()))
     }
 
-    /// Returns the giver of new numbers.
+    /// Return the giver of new numbers; there must be one only.
+    ///
+    /// Args:
+    ///     workers: Most workers of a replica; no number is further back.
+    ///     first_number: Number of the first transaction; None for the log's own.
+    ///     source_file: File of the source's log in which a relay log begins; None if not known.
     #[pyo3(signature = (workers, first_number=None, source_file=None))]
     fn numberer(
         &self,
@@ -133,15 +163,17 @@ impl PyLogServer {
         PyLogNumberer::new(self.with(py, |server| server.numbering(source_file)), workers, first_number)
     }
 
+    /// Return the state of each replica that reads.
     fn replicas<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.with(py, |server| server.replicas()).into_iter().map(|replica| replica_dict(py, replica)).collect()
     }
 
-    /// Returns the last state of each replica that has ever come and is not connected.
+    /// Return the last state of each replica that has ever come and is not connected.
     fn left<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.with(py, |server| server.left()).into_iter().map(|replica| replica_dict(py, replica)).collect()
     }
 
+    /// Return the totals since the start.
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let totals = self.with(py, |server| server.totals());
         let dict = PyDict::new(py);
@@ -153,12 +185,13 @@ impl PyLogServer {
         Ok(dict)
     }
 
-    /// Returns what has happened since the last call: time, kind, address and text.
+    /// Return what has happened since the last call: time, kind, address and text.
     fn take_notices(&self, py: Python<'_>) -> Vec<(i64, &'static str, String, String)> {
         let notices = self.with(py, |server| server.take_notices());
         notices.into_iter().map(|notice| (notice.at, notice.kind, notice.address, notice.text)).collect()
     }
 
+    /// End all connections and threads.
     fn stop(&self, py: Python<'_>) {
         self.with(py, Server::stop);
     }

@@ -13,6 +13,22 @@ use crate::servers::serve::{listen, serve_error};
 /// Connections at the same time: a replica has one, and one that it has lost may not have ended yet.
 const CONNECTIONS: usize = 16;
 
+/// Source for replicas of MySQL whose transactions are made while they are sent.
+///
+/// Args:
+///     host: Address to listen on.
+///     port: Port to listen on; 0 for a free one.
+///     begin: Called in a thread of its own with the transactions that a replica has, and the number of the first packet. It returns an
+///         iterator over packets, which ends when nothing more may be sent on that connection.
+///     on_error: Called with an error of that iterator.
+///     version: Version that replicas see.
+///     user: The one user who may read.
+///     password: The user's password; never empty.
+///     server_id: Server id of the source, which no replica may have.
+///     server_uuid: UUID of the source.
+///
+/// Raises:
+///     UsageError: The address cannot be listened on.
 #[pyclass(name = "TransactionServer", module = "paraply._native", frozen)]
 pub struct PyTransactionServer {
     server: Mutex<Server>,
@@ -57,18 +73,19 @@ impl PyTransactionServer {
         Ok(Self { server: Mutex::new(server) })
     }
 
-    /// Returns the port on which it listens.
+    /// Port on which it listens.
     #[getter]
     fn port(&self, py: Python<'_>) -> u16 {
         self.with(py, |server| server.address().port())
     }
 
-    /// Returns how often a replica has begun to read.
+    /// Number of times that a replica has begun to read.
     #[getter]
     fn dumps(&self, py: Python<'_>) -> u64 {
         self.with(py, |server| server.totals().dumps)
     }
 
+    /// End all connections and threads.
     fn stop(&self, py: Python<'_>) {
         self.with(py, Server::stop);
     }
