@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from paraply.applier.execute.retry import Patience, RetryPolicy
 from paraply.applier.schedule.batching import may_merge
 from paraply.errors import UsageError
+from paraply.schema.renames import KEPT_NAMES, Renames
 
 if TYPE_CHECKING:
     from paraply.applier.commit.consistency import Consistency
@@ -78,6 +79,8 @@ class Options:
     lower_case_table_names: int | None = None
     """The source's setting of that name, if known."""
     limits: Limits = field(default_factory=Limits)
+    renames: Renames = KEPT_NAMES
+    """Names on the target that differ from the log's."""
 
     @property
     def by_replication(self) -> bool:
@@ -100,10 +103,10 @@ class Options:
         return self.policy.splits and self.workers > 1
 
     def reader_options(self) -> dict[str, Any]:
-        """Return the native reader's arguments for the stop and the filters."""
+        """Return the native reader's arguments for the stop, the filters and the renames."""
         options: dict[str, Any] = dict(self.stop.reader_options()) if self.stop is not None else {}
-        if self.filters:
-            options["tables"] = self.filters.native()
+        if self.filters or self.renames:
+            options["tables"] = self.filters.native(self.renames)
         return options
 
 

@@ -27,6 +27,8 @@ from paraply.cli.options import (
     Logs,
     Merge,
     Quiet,
+    RenamedDatabases,
+    RenamedTables,
     StartAfter,
     Tables,
     TargetUrl,
@@ -53,6 +55,8 @@ EXAMPLES = """
   paraply apply binlog.0000* --to mysql://root@127.0.0.1:3306 --workers 8
 
   paraply apply binlog.00004* --to mysql://root@127.0.0.1 --stop-at 2026-03-01T14:07:00+01:00 --dry-run
+
+  paraply apply binlog.0000* --to mysql://root@127.0.0.1 --table shop.orders --rename-table shop.orders=restore.orders --channel fix
 
   paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
 
@@ -96,6 +100,8 @@ def apply(
     table: Tables = None,
     exclude_database: ExcludedDatabases = None,
     exclude_table: ExcludedTables = None,
+    rename_database: RenamedDatabases = None,
+    rename_table: RenamedTables = None,
     metrics: Annotated[
         str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics for Prometheus, on the loopback interface by default.")
     ] = None,
@@ -158,6 +164,8 @@ def apply(
                 on_progress=line.update if line is not None else None,
                 trace=trace,
                 lower_case_table_names=lower_case_table_names,
+                rename_database=rename_database or (),
+                rename_table=rename_table or (),
             )
             if dry_run:
                 found = applier.dry_run()
