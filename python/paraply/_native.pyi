@@ -1012,6 +1012,8 @@ class TransactionBatch:
     def bytes(self) -> int: ...
     def emptied(self) -> TransactionBatch:
         """Return a batch of one transaction with only its identity, after a filter has left it out."""
+    def with_statements(self, statements: Sequence[tuple[_Bytes, str]]) -> TransactionBatch:
+        """Return a batch of one transaction with other statements: the text and the default database of each."""
     def corrected(self, catalog: Catalog, tables: TableFilter | None = None) -> TransactionBatch | None:
         """Return the batch with all rows changed by its server, if a MySQL that logs cascades wrote it otherwise; None if nothing differs.
 
@@ -1055,8 +1057,13 @@ class TableFilter:
         tables: Sequence[tuple[str, str]] = ...,
         exclude_databases: Sequence[str] = ...,
         exclude_tables: Sequence[tuple[str, str]] = ...,
+        *,
+        rename_databases: Sequence[tuple[str, str]] = ...,
+        rename_tables: Sequence[tuple[tuple[str, str], tuple[str, str]]] = ...,
     ) -> Self: ...
     def chooses(self, database: str, table: str) -> bool: ...
+    def chooses_on_target(self, database: str, table: str) -> bool:
+        """Return True if a table of the target gets changes of an applied table, whose name in the log may be another one."""
 
 @final
 class LogHead:

@@ -124,7 +124,8 @@ def test_a_dry_run_of_the_rest_knows_what_the_target_holds(
 STANDING: tuple[tuple[bool, tuple[str, ...]], ...] = (
     (False, ()),
     (True, ("DROP TABLE d_rows.t",)),
-    (True, ("ALTER TABLE d_rows.t ADD more INT",)),
+    (False, ("ALTER TABLE d_rows.t ADD more INT",)),
+    (True, ("ALTER TABLE d_rows.t ADD more INT NOT NULL",)),
     (True, ("ALTER TABLE d_rows.t MODIFY s VARCHAR(9) CHARACTER SET latin1",)),
     (True, ("ALTER TABLE d_rows.t DROP s",)),
     (True, ("ALTER TABLE d_rows.t MODIFY a BIGINT UNSIGNED",)),
@@ -192,7 +193,8 @@ def test_rows_of_a_table_without_definition_stop_in_postgresql(
     ("stops", "made"),
     [
         (False, "id integer PRIMARY KEY, a integer, s varchar(9)"),
-        (True, "id integer PRIMARY KEY, a integer, s varchar(9), more integer"),
+        (False, "id integer PRIMARY KEY, a integer, s varchar(9), more integer"),
+        (True, "id integer PRIMARY KEY, a integer, s varchar(9), more integer NOT NULL"),
         (True, "id integer PRIMARY KEY, a integer"),
         (True, "id integer PRIMARY KEY, a integer, s integer"),
         (True, "id integer PRIMARY KEY, a integer, s varchar(9) GENERATED ALWAYS AS ('x') STORED"),

@@ -18,12 +18,11 @@ from paraply.applier.preflight.dry_run import DryRun, scan
 from paraply.applier.preflight.inspect import (
     Preflight,
     Start,
-    contained_in_schema,
-    first_definitions,
     parse_gtids,
     run_preflight,
     start_run,
 )
+from paraply.applier.preflight.reading import open_feed
 from paraply.applier.preflight.session_ids import is_in_order_anyway
 from paraply.applier.preflight.timestamp_column import check_timestamp_column
 from paraply.applier.preflight.xa import left_note
@@ -37,12 +36,12 @@ from paraply.applier.schedule.job_list import MOST_AHEAD, MOST_POSITIONS_AHEAD, 
 from paraply.applier.schedule.policy import check_combination, policy_kind
 from paraply.applier.schedule.session_order import SessionOrder
 from paraply.applier.selection.filters import Filters, filters_for
+from paraply.applier.selection.renaming import gtid_mode_of, parse_renames, renamed_definitions
 from paraply.applier.selection.stop_result import check_result, stop_place
 from paraply.applier.via_replication.options import check_via, check_via_family, check_via_target
 from paraply.errors import ParaplyError, UsageError
 from paraply.logs import beside_logs, log_paths
 from paraply.logs.companions import passed_over_note
-from paraply.logs.feed import Feed, FeedLimits, FeedRules
 from paraply.logs.file_order import check_order, read_heads
 from paraply.logs.stop_point import parse_stop
 from paraply.observe.counters import ApplyReport, Counters
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from paraply.applier.execute.drivers import Driver
     from paraply.applier.execute.retry import Patience
     from paraply.applier.preflight.plan import RunPlan
+    from paraply.logs.feed import Feed, FeedLimits
     from paraply.logs.file_order import LogFile
     from paraply.logs.stop_point import StopPoint
     from paraply.observe.status_json import RunIdentity
@@ -116,6 +116,9 @@ class Applier:
         lower_case_table_names: The source's setting of that name, which logs do not contain. Under 1 rows have names in lower case, and
             statements the names as typed; names in ``filters`` are then compared in lower case.
         max_rate: Most rows a second, on average; None for no limit.
+        rename_database: Databases with another name on the target, each as ``old=new``; part of the progress's identity. Filters have the
+            log's names.
+        rename_table: Tables with another name on the target, each as ``database.table=database.table``.
 
     Raises:
         UsageError: An option, or a combination of options, is not allowed (R21a).
@@ -154,10 +157,13 @@ class Applier:
         listen: str | None = None,
         lower_case_table_names: int | None = None,
         max_rate: int | None = None,
+        rename_database: Sequence[str] = (),
+        rename_table: Sequence[str] = (),
     ) -> None:
         way = parse_via(via)
         target = as_target(target)
         workers = parse_workers(workers, way)
+        renames = parse_renames(rename_database, rename_table, lower_case=bool(lower_case_table_names))
         check_combination(policy, consistency, merge, gtid)
         check_timestamp_column(policy, timestamp_column)
         check_channel(channel)
@@ -184,15 +190,18 @@ class Applier:
             lower_case_table_names=lower_case_table_names,
             limits=limits_of,
             max_rate=max_rate,
+            renames=renames,
         )
         check_via_family(self._options, target)
         check_via(self._options)
+        if renames:
+            self._options = replace(self._options, gtid=gtid_mode_of(renames, self._options.filters, gtid))
         self._relay = relay
         self._receiver = receiver
         self._on_plan = on_plan
         self._trace = trace
         self._target = target
-        self._schema = as_catalog(schema)
+        self._schema = renamed_definitions(renames, as_catalog(schema))
         self._on_progress = on_progress
         self._stops = 0
         self._run: RunState | None = None
@@ -274,7 +283,7 @@ class Applier:
             self._on_plan(look.run_plan)
         with timeline_of(self._trace) as timeline:
             start = start_run(self._options, self._target, look)
-            run, feed = self._prepare(start)
+            run, feed = self._prepare(start, look)
             run.notes.extend(look.run_plan.notes)
             if look.run_plan.statement_changes is not None:
                 run.notes.append(look.run_plan.statement_changes.note)
@@ -331,42 +340,13 @@ class Applier:
 
         return LogReader(self._options.paths, passes_statements=True) if self._relay is None else self._relay.reader()
 
-    def _prepare(self, start: Start) -> tuple[RunState, Feed]:
+    def _prepare(self, start: Start, look: Preflight) -> tuple[RunState, Feed]:
         """Make the run's state and its reader stage."""
-        from paraply._native import Catalog, LogReader
-
         options = self._options
-        same_family = self._target.family == ("mariadb" if start.mariadb else "mysql")
-        seeds_from_target = self._schema is None and same_family
-        goes_on = not same_family and bool(start.progress.executed or start.progress.offset is not None)
-        schema = self._first_schema(same_family=same_family, goes_on=goes_on)
-        filters = options.filters
-        place: dict[str, Any] = {"executed": start.skip, "after": start.place, **options.reader_options()}
-        self._reader = LogReader(options.paths, **place) if self._relay is None else self._relay.reader(**place)
         policy, consistency = options.policy, options.consistency
-
-        def passed(transaction: Transaction) -> bool:
-            return start.passed(transaction, options.paths)
-
         parts = PartMaker(options.workers) if options.splits else None
-        feed = Feed(
-            self._reader,
-            schema,
-            Catalog(),
-            FeedRules(
-                passed=passed if seeds_from_target else contained_in_schema(options, self._schema),
-                kept=(self._target.seed_tables(), passed) if goes_on else None,
-                rereads=same_family,
-                wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
-                by_event=may_have_early_rows(options, self._target),
-                on_hashed=parts.look_at if parts is not None else None,
-                corrects=True,
-                tables=place.get("tables"),
-            ),
-            threaded=options.workers > 0,
-            limits=options.limits.feed,
-        )
-        feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
+        on_hashed = parts.look_at if parts is not None else None
+        self._reader, feed = open_feed(options, self._target, look, start, self._schema, self._relay, on_hashed)
         self._merges = policy.merges and self._target.merges
         singly = not (self._merges and options.merges)
         batch = batch_options(self._target, consistency, options.workers) if singly and parts is None else {}
@@ -392,16 +372,6 @@ class Applier:
         self._workers = [Worker(run, number) for number in range(max(1, options.workers))]
         self._feed, self._run = feed, run
         return run, feed
-
-    def _first_schema(self, *, same_family: bool, goes_on: bool) -> SchemaCatalog:
-        """Return the definitions to begin with. Those of ``schema`` count only while nothing was applied that may have changed them.
-
-        A target that renders rows itself needs the definitions of ``schema`` too, and makes the missing tables. A table that is missing
-        after that did not exist on the source either when the log began.
-        """
-        if self._schema is not None:
-            self._target.create_tables(list(self._schema))
-        return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
 
     def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:
         from paraply._native import Planner

@@ -11,6 +11,7 @@ from paraply.applier.execute.retry import Patience, RetryPolicy
 from paraply.applier.schedule.batching import may_merge
 from paraply.errors import UsageError
 from paraply.observe.status_json import RunIdentity
+from paraply.schema.renames import KEPT_NAMES, Renames
 
 if TYPE_CHECKING:
     from paraply.applier.commit.consistency import Consistency
@@ -82,6 +83,9 @@ class Options:
     max_rate: int | None = None
     """Most rows a second; None for no limit."""
 
+    renames: Renames = KEPT_NAMES
+    """Names on the target that differ from the log's."""
+
     def __post_init__(self) -> None:
         """Check the options that can be checked alone."""
         check_max_rate(self.max_rate)
@@ -112,10 +116,10 @@ class Options:
         return RunIdentity(self.channel, self.paths, self.workers, self.policy.name, self.consistency.value, gtid_mode, stop)
 
     def reader_options(self) -> dict[str, Any]:
-        """Return the native reader's arguments for the stop and the filters."""
+        """Return the native reader's arguments for the stop, the filters and the renames."""
         options: dict[str, Any] = dict(self.stop.reader_options()) if self.stop is not None else {}
-        if self.filters:
-            options["tables"] = self.filters.native()
+        if self.filters or self.renames:
+            options["tables"] = self.filters.native(self.renames)
         return options
 
 

@@ -29,6 +29,8 @@ from paraply.cli.options import (
     Merge,
     Metrics,
     Quiet,
+    RenamedDatabases,
+    RenamedTables,
     StartAfter,
     Tables,
     TargetUrl,
@@ -57,6 +59,8 @@ EXAMPLES = """
   paraply apply binlog.0000* --to mysql://root@127.0.0.1:3306 --workers 8
 
   paraply apply binlog.00004* --to mysql://root@127.0.0.1 --stop-at 2026-03-01T14:07:00+01:00 --dry-run
+
+  paraply apply binlog.0000* --to mysql://root@127.0.0.1 --table shop.orders --rename-table shop.orders=restore.orders --channel fix
 
   paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
 
@@ -103,6 +107,8 @@ def apply(
     metrics: Metrics = None,
     trace: TraceFile = None,
     max_rate: MaxRate = None,
+    rename_database: RenamedDatabases = None,
+    rename_table: RenamedTables = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be applied, and write nothing.")] = False,
     schema: Annotated[
         Path | None,
@@ -160,6 +166,8 @@ def apply(
                 trace=trace,
                 max_rate=max_rate,
                 lower_case_table_names=lower_case_table_names,
+                rename_database=rename_database or (),
+                rename_table=rename_table or (),
             )
             if dry_run:
                 found = applier.dry_run()

@@ -26,6 +26,8 @@ __all__ = [
     "Merge",
     "Metrics",
     "Quiet",
+    "RenamedDatabases",
+    "RenamedTables",
     "StartAfter",
     "Tables",
     "TargetUrl",
@@ -93,6 +95,18 @@ ExcludedDatabases = Annotated[list[str] | None, typer.Option(metavar="D", help="
 
 ExcludedTables = Annotated[list[str] | None, typer.Option(metavar="D.T", help="Leave this table out; may be repeated.")]
 """Tables to leave out."""
+
+RenamedDatabases = Annotated[
+    list[str] | None,
+    typer.Option("--rename-database", metavar="OLD=NEW", help="Apply this database under another name; may be repeated."),
+]
+"""Databases with another name on the target."""
+
+RenamedTables = Annotated[
+    list[str] | None,
+    typer.Option("--rename-table", metavar="D.T=D.T", help="Apply this table under another name; may be repeated."),
+]
+"""Tables with another name on the target."""
 
 Channel = Annotated[str, typer.Option(help="Name under which progress is kept in the target.")]
 """The channel."""

@@ -84,6 +84,7 @@ class FeedRules:
             unknown (R13).
         wants: Returns True if the filters keep the statements of a transaction. With it, the reader returns each such transaction in a
             batch of its own.
+        renamed: Returns the batch of such a transaction with the target's names in its statements.
         by_event: Whether the write sets have details for each row event.
         on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
         corrects: Whether to correct logged cascades that differ from the server's actual changes; needed if the rows are applied.
@@ -96,6 +97,7 @@ class FeedRules:
     kept: tuple[Sequence[Table], Callable[[Transaction], bool]] | None = None
     rereads: bool = False
     wants: Callable[[Transaction], bool] | None = None
+    renamed: Callable[[TransactionBatch], TransactionBatch] | None = None
     by_event: bool = False
     on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None = None
     corrects: bool = False
@@ -224,12 +226,19 @@ class Feed:
                 return
             if not len(batch):  # a relay log that is still being written has no more transactions at the moment
                 continue
-            if self._rules.wants is not None and len(batch) == 1 and batch[0].statements and not self._rules.wants(batch[0]):
-                batch = batch.emptied()
-            item = self._prepare(batch)
+            item = self._prepare(self._selected(batch))
             yield item
             if item.reread:
                 self._wait_reread()
+
+    def _selected(self, batch: TransactionBatch) -> TransactionBatch:
+        """Return a batch without a statement that the filters leave out, or with the target's names in its statement."""
+        rules = self._rules
+        if (rules.wants is None and rules.renamed is None) or len(batch) != 1 or not batch[0].statements:
+            return batch
+        if rules.wants is not None and not rules.wants(batch[0]):
+            return batch.emptied()
+        return batch if rules.renamed is None else rules.renamed(batch)
 
     def _prepare(self, batch: TransactionBatch) -> FeedItem:
         """Hash a batch under the schema before it, then execute the statement at its end."""

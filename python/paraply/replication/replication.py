@@ -15,6 +15,7 @@ from paraply.applier.execute.supervisor import stopped_error
 from paraply.applier.options import check_channel
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.inspect import parse_gtids
+from paraply.applier.selection.renaming import parse_renames
 from paraply.errors import ConnectionFailed, ParaplyError, StopNotReached, UsageError
 from paraply.observe.counters import Counters
 from paraply.observe.timeline import Timeline
@@ -313,6 +314,8 @@ class Replication:
         options = self._options
         filters: Filters | None = options.applier.get("filters")
         filters = filters.in_lower_case() if filters is not None and source.lower_case_table_names else filters
+        renamed = (options.applier.get(name, ()) for name in ("rename_database", "rename_table"))
+        renames = parse_renames(*renamed, lower_case=bool(source.lower_case_table_names))
         first = SimpleNamespace(
             gtid="one" if by_gtid or source.gtids else None,
             file="relay-bin.000001",
@@ -322,10 +325,13 @@ class Replication:
         plan = ApplyPlan(
             channel=options.channel,
             fingerprint=plan_fingerprint(
-                cast("Transaction", first), str(start_after) if start_after else None, filters.identity() if filters is not None else {}
+                cast("Transaction", first),
+                str(start_after) if start_after else None,
+                {**(filters.identity() if filters is not None else {}), **renames.identity()},
             ),
             workers=options.applier.get("workers") or 0,
-            gtid_mode=options.applier.get("gtid", "auto"),
+            gtid_mode="none" if renames else options.applier.get("gtid", "auto"),
+            renames=bool(renames),
             has_gtids=first.gtid is not None,
             mariadb=source.mariadb,
         )

@@ -99,6 +99,11 @@ class SchemaCatalog:
         """Return True if a statement that was not understood touched the table."""
         return self._key(database, name) in self._unknown
 
+    @property
+    def unknown(self) -> list[tuple[str, str]]:
+        """Database and name of the tables that a statement which was not understood touched."""
+        return sorted(self._unknown)
+
     def is_absent(self, database: str, name: str) -> bool:
         """Return True if the table certainly does not exist."""
         key = self._key(database, name)

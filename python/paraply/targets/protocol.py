@@ -34,6 +34,7 @@ class ApplyPlan:
         timestamp_column: The column with the time of the last write of a row; None except for policy ``unordered``.
         xa: Whether the log has XA transactions that are prepared and ended separately (R35).
         lower_case_table_names: The source's setting of that name, where it is known.
+        renames: Whether tables have other names on the target, so that its own GTIDs do not show which transactions it holds.
     """
 
     channel: str
@@ -49,6 +50,7 @@ class ApplyPlan:
     timestamp_column: str | None = None
     xa: bool = False
     lower_case_table_names: int | None = None
+    renames: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class Inspection:
         xa: Prepared XA transactions of the log that the target could end; None if the target does not support XA (R35).
         notes: Remarks about the target for the user.
         runs_events: Whether the target runs scheduled events.
+        history: GTIDs that the target wrote or holds by its own account, and its server id; only for a plan with renames.
     """
 
     progress: Progress
@@ -114,6 +117,7 @@ class Inspection:
     xa: frozenset[str] | None = None
     notes: tuple[str, ...] = ()
     runs_events: bool = False
+    history: tuple[GtidSet, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

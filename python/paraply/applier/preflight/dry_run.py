@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from paraply.applier.options import Via
-from paraply.applier.preflight.ddl_forecast import DdlForecast
+from paraply.applier.preflight.ddl_forecast import DdlForecast, StatementOutcome
 from paraply.applier.preflight.inspect import contained_in_schema, forecast_schema
 from paraply.applier.selection.filters import consequences
 from paraply.applier.selection.stop_result import stop_place
@@ -17,10 +17,11 @@ from paraply.logs.stop_point import StopPlace, moment_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from paraply._native import TableMap, Transaction
+    from paraply._native import TableMap, Transaction, TransactionBatch
     from paraply.applier.options import Options
     from paraply.applier.preflight.inspect import Preflight
     from paraply.applier.preflight.plan import RunPlan
+    from paraply.applier.selection.renaming import Renaming
     from paraply.schema.catalog import SchemaCatalog
     from paraply.targets.protocol import Target
 
@@ -180,7 +181,7 @@ def scan(
     if found.refusal is not None:
         found.before_stop = 0
     if options.filters and target.family != "postgresql":  # PostgreSQL gets no foreign keys
-        notes = consequences(options.filters, ddl_forecast.made.values())
+        notes = consequences(look.renaming, ddl_forecast.made.values())
         look.run_plan.notes.extend(note for note in notes if note not in look.run_plan.notes)
     ended = found.refusal or found.damage
     if ended is not None:
@@ -200,23 +201,29 @@ def _read(
             if contained is not None and contained(transaction):
                 found.skipped += 1
                 continue
-            _note(found, options, look, ddl_forecast, transaction, maps)
+            _note(found, options, look, ddl_forecast, batch, transaction, maps)
     found.stop = stop_place(reader, options.stop)
     if options.stop is not None and found.stop is None:
         look.run_plan.notes.append(f"the logs end before the stop ({options.stop.text})")
 
 
 def _note(
-    found: DryRun, options: Options, look: Preflight, ddl_forecast: DdlForecast, transaction: Transaction, maps: Sequence[TableMap]
+    found: DryRun,
+    options: Options,
+    look: Preflight,
+    ddl_forecast: DdlForecast,
+    batch: TransactionBatch,
+    transaction: Transaction,
+    maps: Sequence[TableMap],
 ) -> None:
     if look.start.passed(transaction, options.paths):
-        ddl_forecast.problem(transaction, runs=False)
+        ddl_forecast.problem(look.renaming.transaction(batch, transaction, applied=True), runs=False)
         found.skipped += 1
         return
     ddl_forecast.adopt()
     runs, stops = not transaction.filtered, False
     if transaction.statements:
-        noted = _note_statements(found, options, ddl_forecast, transaction)
+        noted = _note_statements(found, options, ddl_forecast, look.renaming, batch, transaction)
         runs, stops = noted[-1].runs, any(statement.problem for statement in noted)
     if not runs:
         found.filtered += 1
@@ -245,14 +252,20 @@ def _has_statement_change(look: Preflight, transaction: Transaction) -> bool:
     return first is not None and (first.file, first.offset) == (transaction.file, transaction.offset)
 
 
-def _note_statements(found: DryRun, options: Options, ddl_forecast: DdlForecast, transaction: Transaction) -> list[PlannedStatement]:
+def _note_statements(
+    found: DryRun, options: Options, ddl_forecast: DdlForecast, renaming: Renaming, batch: TransactionBatch, transaction: Transaction
+) -> list[PlannedStatement]:
     """Add the statements of a transaction, of which there is at least one, and return them."""
     problem, runs = "", True
+    followed = transaction
     try:
         runs = not options.filters or options.filters.wants(transaction)
+        if runs:
+            followed = renaming.transaction(batch, transaction)
+            runs = not followed.filtered
     except LogNotUnderstood as error:
         problem = error.message
-    forecast = ddl_forecast.forecast(transaction, runs=runs)
+    forecast = ddl_forecast.forecast(followed, runs=runs) if runs or not renaming.renames else StatementOutcome()
     problem = forecast.problem or problem
     noted = []
     for statement in transaction.statements:

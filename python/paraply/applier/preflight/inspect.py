@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from paraply.applier.preflight.beside import check_beside, holds_log, sizes_at_start
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.plan import RunPlan, check_gap, check_stop, make_run_plan
 from paraply.applier.preflight.statement_changes import count_statements
 from paraply.applier.preflight.timestamp_column import check_tables
 from paraply.applier.preflight.xa import XaFound, check_xa, find_ahead
+from paraply.applier.selection.renaming import Renaming
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, LogNotUnderstood, ParaplyError, UsageError
 from paraply.targets.protocol import ApplyPlan, Progress
 from paraply.targets.retrying import with_retries
@@ -77,6 +79,8 @@ class Preflight:
         run_plan: The plan for the user.
         start: Start of the run according to the target's present state.
         runs_events: True if the target runs scheduled events.
+        renaming: The names of the target.
+        sizes: Bytes to read of each log that the target itself may write to; empty if it does not.
         refusal: Error with which a run is refused because of the log's XA transactions; None if it is not.
     """
 
@@ -84,6 +88,8 @@ class Preflight:
     run_plan: RunPlan
     start: Start
     runs_events: bool
+    renaming: Renaming
+    sizes: Sequence[int] = ()
     refusal: ParaplyError | None = None
 
 
@@ -123,10 +129,12 @@ def run_preflight(
     has_gtids, mariadb = first.gtid is not None, first.format.mariadb
     start_after = parse_gtids(options.start_after)
     _check_options(options, first, start_after)
-    xa, statements, notes = ([], [], []) if options.live else find_ahead(options.paths, options.filters)
+    xa, statements, notes = ([], [], []) if options.live else find_ahead(options.paths, options.filters, options.renames)
     plan = ApplyPlan(
         channel=options.channel,
-        fingerprint=plan_fingerprint(first, str(start_after) if start_after else None, options.filters.identity()),
+        fingerprint=plan_fingerprint(
+            first, str(start_after) if start_after else None, {**options.filters.identity(), **options.renames.identity()}
+        ),
         workers=options.workers,
         gtid_mode=options.gtid,
         has_gtids=has_gtids,
@@ -138,8 +146,13 @@ def run_preflight(
         timestamp_column=options.timestamp_column,
         xa=bool(xa),
         lower_case_table_names=options.lower_case_table_names,
+        renames=bool(options.renames),
     )
-    inspect = with_retries(lambda: target.inspect(plan, tables=bool(options.filters or options.timestamp_column) and not tables))
+    reads_tables = bool(options.filters or options.timestamp_column) and not tables
+    inspect = with_retries(lambda: target.inspect(plan, tables=reads_tables or bool(options.renames)))
+    beside = bool(options.renames) and holds_log(options, first, inspect)
+    if beside:
+        check_beside(options, first, inspect)
     if tables:
         inspect = replace(inspect, tables=tuple(tables))
     if isinstance(options.merge, int) and options.merge > 1 and not inspect.merges:
@@ -148,7 +161,7 @@ def run_preflight(
     note = check_gap(files, held, allowed=options.allow_gap) if has_gtids else None
     if not options.live:
         check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
-    if inspect.own:
+    if inspect.own and not options.renames:
         refuse_own_log(options.paths, inspect.own, options.policy)
     place = None if has_gtids else start_place(options.paths, inspect.progress)
     refusal = _xa_refusal(options, xa, held, place, inspect.xa)
@@ -163,13 +176,15 @@ def run_preflight(
             lambda transaction: start.passed(transaction, options.paths),
             complete=not tables and bool(inspect.tables),
         )
-    run_plan = make_run_plan(options, files, inspect, held, merges=merges, has_gtids=has_gtids)
+    renaming = Renaming(options.renames, options.filters, beside)
+    run_plan = make_run_plan(options, files, inspect, held, renaming, merges=merges, has_gtids=has_gtids)
     if note is not None:
         run_plan.notes.append(note)
     run_plan.notes[:0] = notes
     changes = count_statements(options, statements, held, place, mariadb=mariadb)
     run_plan = replace(run_plan, statement_changes=changes)
-    return Preflight(plan, run_plan, start, inspect.runs_events, refusal)
+    sizes = sizes_at_start(options.paths) if beside else []
+    return Preflight(plan, run_plan, start, inspect.runs_events, renaming, sizes, refusal)
 
 
 def _xa_refusal(
@@ -241,7 +256,8 @@ def refuse_own_log(paths: Sequence[str], own: str, policy: PolicyKind) -> None:
         if own in gtids:
             raise UsageError(
                 f"the log holds transactions that the target itself wrote ({own}:...), and under --gtid none the replay's own transactions"
-                f" look like them: use {instead}, which apply only what the target does not hold",
+                f" look like them: use {instead}, which apply only what the target does not hold; or give the tables other names with"
+                " --rename-table, to restore them beside the ones in use",
                 file=path,
             )
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from paraply._native import GtidSet
     from paraply.applier.options import Options
     from paraply.applier.preflight.statement_changes import StatementChanges
+    from paraply.applier.selection.renaming import Renaming
     from paraply.logs.file_order import LogFile
     from paraply.logs.stop_point import StopPoint
     from paraply.targets.protocol import Inspection
@@ -46,6 +47,7 @@ class RunPlan:
         merges: True if several transactions may become one commit.
         stop: Stop, in the words of the options; empty for the logs' end.
         filters: Filters, in the words of the options; empty if everything is applied.
+        renames: Renames, in the words of the options; empty if every name stays.
         notes: Remarks for the user.
         statement_changes: Row changes in statement format, which end the apply; None if there are none.
     """
@@ -66,6 +68,7 @@ class RunPlan:
     via: str = "sessions"
     stop: str = ""
     filters: str = ""
+    renames: str = ""
     notes: list[str] = field(default_factory=list)
     statement_changes: StatementChanges | None = None
 
@@ -85,6 +88,7 @@ class RunPlan:
             "merges": self.merges,
             "stop_options": self.stop or None,
             "filters": self.filters or None,
+            "renames": self.renames or None,
             "notes": self.notes,
             "statement_changes": self.statement_changes.as_json() if self.statement_changes is not None else None,
         }
@@ -102,6 +106,8 @@ class RunPlan:
         lines.append(f"stop     {self.stop or 'at the end of the logs'}")
         if self.filters:
             lines.append(f"only     {self.filters}")
+        if self.renames:
+            lines.append(f"names    {self.renames}")
         merging = "merged commits" if self.merges else "one commit each"
         workers = f"{self.workers} workers" + (" of the target's own replication" if self.via == Via.REPLICATION.value else "")
         lines.append(f"how      {workers}, policy {self.policy}, {self.consistency}, {merging}, GTID mode {self.gtid_mode}")
@@ -112,16 +118,18 @@ class RunPlan:
 
 
 def make_run_plan(
-    options: Options, files: Sequence[LogFile], inspect: Inspection, held: GtidSet, *, merges: bool, has_gtids: bool
+    options: Options, files: Sequence[LogFile], inspect: Inspection, held: GtidSet, renaming: Renaming, *, merges: bool, has_gtids: bool
 ) -> RunPlan:
     """Make the plan from the options and the findings about log and target."""
     heads = [file.head for file in files if file.head is not None]
     first = next((head for head in heads if head.has_transactions), None)
     progress = inspect.progress
-    notes = consequences(options.filters, inspect.tables) if options.filters else []
+    notes = consequences(renaming, inspect.tables) if options.filters else []
     notes.extend(inspect.notes)
     if options.filters.implied:
         notes.append(f"the server's own databases are left out ({', '.join(options.filters.implied)}): the target has none of them")
+    if renaming.beside:
+        notes.append("the target holds this log's own tables, which stay as they are")
     if any(head.relay_log for head in heads):
         notes.append("the logs are relay logs: commit times and GTIDs are their source's")
     return RunPlan(
@@ -141,6 +149,7 @@ def make_run_plan(
         merges=merges,
         stop=options.stop.text if options.stop is not None else "",
         filters=str(options.filters),
+        renames=str(options.renames),
         notes=notes,
     )
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from paraply.applier.preflight.before_stop import before_stop
 from paraply.applier.preflight.statement_changes import RowStatement
-from paraply.applier.selection.filters import unmatched_notes
+from paraply.applier.selection.filters import Filters, unmatched_notes
 from paraply.errors import LogNotUnderstood, UsageError
+from paraply.schema.renames import KEPT_NAMES, Renames
 from paraply.targets.xid import canonical_xid
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from paraply._native import GtidSet
     from paraply.applier.options import Options
-    from paraply.applier.selection.filters import Filters
 
 __all__ = ["XaFound", "check_xa", "find_ahead", "left_note"]
 
@@ -56,15 +56,23 @@ class XaFound:
             raise LogNotUnderstood(error.message, file=self.file, position=self.offset, gtid=self.gtid) from None
 
 
-def find_ahead(paths: Sequence[str], filters: Filters) -> tuple[list[XaFound], list[RowStatement], list[str]]:
-    """Return the parts of XA transactions and the row changes in text, in log order, up to the first damage; and notes on the filters.
+def find_ahead(
+    paths: Sequence[str], filters: Filters, renames: Renames = KEPT_NAMES
+) -> tuple[list[XaFound], list[RowStatement], list[str]]:
+    """Return the parts of XA transactions and the row changes in text, in log order, up to the first damage; and notes on unused names.
 
     Left out are changes in text of databases that the filters leave out for certain.
     """
     from paraply._native import look_ahead
 
     parts, statements, unmatched = look_ahead(paths, filters.native() if filters else None)
-    return [XaFound(*part) for part in parts], [RowStatement(*found) for found in statements], unmatched_notes(filters, *unmatched)
+    notes = unmatched_notes(filters, *unmatched)
+    if renames and not filters.includes:  # else a filter has each of these names
+        renamed = Filters(tuple(old for old, _ in renames.databases), tuple(old for old, _ in renames.tables))
+        _, _, (databases, tables) = look_ahead(paths, renamed.native())
+        names = [*databases, *(".".join(table) for table in tables)]
+        notes += [f"the renames name nothing that these logs have: {', '.join(names)}"] if names else []
+    return [XaFound(*part) for part in parts], [RowStatement(*found) for found in statements], notes
 
 
 def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from paraply.errors import LogNotUnderstood, UsageError
 from paraply.logs.statement_text import decode_logged
@@ -26,6 +26,7 @@ from paraply.schema.ddl.statements import (
     TruncateStatement,
 )
 from paraply.schema.model import SYSTEM_DATABASES
+from paraply.schema.renames import KEPT_NAMES, Renames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -94,11 +95,18 @@ class Filters:
         }
         return {name: part for name, part in parts.items() if part}
 
-    def native(self) -> TableFilter:
-        """Return the filter for the reader, which removes row changes."""
+    def native(self, renames: Renames = KEPT_NAMES) -> TableFilter:
+        """Return the filter for the reader, which removes row changes, and gives the others the names of the target."""
         from paraply._native import TableFilter
 
-        return TableFilter(self.databases, self.tables, self.exclude_databases, self.exclude_tables)
+        return TableFilter(
+            self.databases,
+            self.tables,
+            self.exclude_databases,
+            self.exclude_tables,
+            rename_databases=renames.databases,
+            rename_tables=renames.tables,
+        )
 
     @property
     def includes(self) -> bool:
@@ -279,11 +287,18 @@ def _unquoted(name: str) -> str:
     return name.replace("``", "`")
 
 
-def consequences(filters: Filters, tables: Iterable[Table]) -> list[str]:
+class Choice(Protocol):
+    """Anything that says which tables are applied."""
+
+    def chooses(self, database: str, table: str) -> bool:
+        """Return True if a table is applied."""
+
+
+def consequences(filters: Choice, tables: Iterable[Table]) -> list[str]:
     """Return notes about foreign keys between applied tables and left out tables.
 
     Args:
-        filters: The filters.
+        filters: The filters, for the names of the definitions.
         tables: The known definitions.
     """
     notes = []

@@ -32,6 +32,8 @@ def check_via(options: Options) -> None:
         return
     if options.listen is not None:
         parse_listen(options.listen)
+    if options.renames:
+        raise UsageError(f"--via replication sends transactions as they are, and {options.renames} needs others: use --via sessions")
     if options.gtid not in ("auto", "preserve"):
         raise UsageError(f"--via replication keeps the source's GTIDs: use --gtid preserve instead of {options.gtid}, or --via sessions")
     if isinstance(options.merge, int) and options.merge > 1:

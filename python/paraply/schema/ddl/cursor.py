@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import NoReturn, TypeVar
 
 from paraply.schema.ddl.lexer import DdlSyntaxError, Token, tokenize
 from paraply.schema.ddl.rules import Rules
 
-__all__ = ["Cursor"]
+__all__ = ["Cursor", "NamedTable"]
 
 T = TypeVar("T")
 END = Token("symbol", "", -1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTable:
+    """A table's name that was read.
+
+    Attributes:
+        database: The database, if it is written.
+        table: The table.
+        start: Offset of the name in the statement.
+        end: Offset after it.
+        is_parent: True for the parent of a foreign key.
+    """
+
+    database: str | None
+    table: str
+    start: int
+    end: int
+    is_parent: bool = False
 
 
 class Cursor:
@@ -27,6 +47,10 @@ class Cursor:
         self.rules = rules
         self.tokens = tokenize(sql, rules)
         self.index = 0
+        self.tables: list[NamedTable] = []
+        """Names of tables that were read, in order."""
+        self.database: Token | None = None
+        """Name of the database that was read, in a statement on a whole database."""
         while self.tokens and self.tokens[-1].text == ";" and self.tokens[-1].kind == "symbol":
             self.tokens.pop()
 
@@ -95,10 +119,27 @@ class Cursor:
 
     def table_name(self) -> tuple[str | None, str]:
         """Read ``[database.]table``."""
+        start = self.token.start
+        database: str | None = None
         if self.accept("."):
-            return None, self.name()
-        first = self.name()
-        return (first, self.name()) if self.accept(".") else (None, first)
+            table = self.name()
+        else:
+            table = self.name()
+            if self.accept("."):
+                database, table = table, self.name()
+        self.tables.append(NamedTable(database, table, start, self.tokens[self.index - 1].end))
+        return database, table
+
+    def parent_name(self) -> tuple[str | None, str]:
+        """Read ``[database.]table``, the parent of a foreign key."""
+        name = self.table_name()
+        self.tables[-1] = replace(self.tables[-1], is_parent=True)
+        return name
+
+    def database_name(self) -> str:
+        """Read the name of a database on which the whole statement is."""
+        self.database = self.token
+        return self.name()
 
     def column_name(self) -> str:
         """Read ``[[database.]table.]column``. MariaDB and MySQL up to 8.0 allow the table's name, which is always the statement's own."""

@@ -187,7 +187,7 @@ def _part(cursor: Cursor) -> KeyPart:
 def read_references(cursor: Cursor, columns: tuple[str, ...]) -> ForeignSpec:
     """Read ``REFERENCES table (columns) MATCH ... ON DELETE ... ON UPDATE ...``."""
     cursor.expect("REFERENCES")
-    database, table = cursor.table_name()
+    database, table = cursor.parent_name()
     parents = tuple(cursor.items(cursor.column_name)) if cursor.at("(") else ()
     spec = ForeignSpec(columns, database, table, parents)
     if cursor.accept("MATCH"):

@@ -375,7 +375,7 @@ def _make(name: str, plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidM
     if not facts.gtids:
         return NoGtids()
     modes: dict[str, type[_MySqlMode]] = {"record": Record, "preserve": Preserve, "none": MySqlNone}
-    return modes[name](atomic_ddl=server.version >= (8, 0, 0), has_gtids=plan.has_gtids)
+    return modes[name](atomic_ddl=server.version >= (8, 0, 0), has_gtids=plan.has_gtids and not plan.renames)
 
 
 def _resolve(plan: ApplyPlan, facts: Facts, server: ServerKind) -> Literal["record", "preserve", "none"]:

@@ -63,7 +63,8 @@ def check_counterpart(connection: PgConnection, table: Table, *, incomplete: boo
 def check_table(connection: PgConnection, mapping: TableMapping) -> None:
     """Compare the target's table with its mapping.
 
-    Rows are written by column name, so the order of the columns may differ from the source.
+    Rows are written by column name, so the order of the columns may differ from the source, and the target may have further columns that
+    it fills itself.
 
     Raises:
         SchemaMismatch: The table is missing, its columns differ, or rules or triggers in the target would change the written rows.
@@ -105,7 +106,8 @@ def check_generated(table: Table) -> None:
 
 def _check_columns(connection: PgConnection, mapping: TableMapping, oid: str, name: str) -> None:
     select = (
-        "SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attgenerated, coalesce(l.collisdeterministic, true)"
+        "SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attgenerated, coalesce(l.collisdeterministic, true),"
+        " a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''"
         " FROM pg_attribute a LEFT JOIN pg_collation l ON l.oid = a.attcollation"
         f" WHERE a.attrelid = {oid} AND a.attnum > 0 AND NOT a.attisdropped"
     )
@@ -114,14 +116,17 @@ def _check_columns(connection: PgConnection, mapping: TableMapping, oid: str, na
         problem = _column_problem(column, there.pop(column.name, None))
         if problem is not None:
             raise SchemaMismatch(f"column {column.name} of {mapping.target} {problem}", table=name)
-    if there:
-        raise SchemaMismatch(f"{mapping.target} has columns that the source's table has not: {', '.join(sorted(there))}", table=name)
+    needed = sorted(column for column, row in there.items() if row[-1] == "t")
+    if needed:
+        problem = "has columns that the source's table has not, and that need a value"
+        advice = "give them a default, or let them be NULL"
+        raise SchemaMismatch(f"{mapping.target} {problem}: {', '.join(needed)}; {advice}", table=name)
 
 
 def _column_problem(column: ColumnMapping, there: list[str] | None) -> str | None:
     if there is None:
         return "is missing in the target"
-    sql_type, generated, deterministic = there
+    sql_type, generated, deterministic, _ = there
     if sql_type != column.sql_type:
         return f"is {sql_type} in the target, {column.sql_type} is needed"
     if generated:

@@ -27,7 +27,9 @@ def other_arguments(channel: str, texts: Sequence[str], new_gtid_set: Callable[[
         new_gtid_set: Parses a GTID set.
         renders: True if the target needs definitions besides its tables (PostgreSQL).
     """
-    cause = f"channel {channel} on the target belongs to an apply with other logs, filters or start: use the same arguments as then"
+    cause = (
+        f"channel {channel} on the target belongs to an apply with other logs, filters, renames or start: use the same arguments as then"
+    )
     try:
         held = read_executed(texts, new_gtid_set)
     except ValueError:  # positions

@@ -168,7 +168,8 @@ impl LogReader {
         }
     }
 
-    /// Removes the row changes of tables that are not chosen from every transaction before it is returned.
+    /// Removes the row changes of tables that are not chosen from every transaction before it is returned, and gives the
+    /// others the names of the target.
     ///
     /// This reader does not decide which tables a statement is about; each statement gets a batch of its own.
     #[must_use]
@@ -258,7 +259,7 @@ impl LogReader {
         Ok(Some(batch).filter(|batch| !batch.is_empty()))
     }
 
-    /// Drops what is after the stop, and what is not chosen.
+    /// Drops what is after the stop, and what is not chosen, and renames the rest.
     fn cut(&mut self, next: Option<Transaction>) -> Result<Option<Transaction>, LogError> {
         let Some(mut transaction) = next else { return Ok(None) };
         if let Some(place) = self.stop.as_ref().and_then(|stop| stop.meets(&transaction)) {
@@ -270,7 +271,9 @@ impl LogReader {
         }
         if let Some(filter) = &self.filter {
             let name = self.files.get(transaction.file as usize).map(|file| Arc::clone(&file.name));
-            filter.keep_chosen(&mut transaction, &name.unwrap_or_default())?;
+            let name = name.unwrap_or_default();
+            filter.keep_chosen(&mut transaction, &name)?;
+            filter.renames.apply(&mut transaction, &name)?;
         }
         Ok(Some(transaction))
     }

@@ -2,9 +2,12 @@
 
 use std::collections::HashSet;
 
+use paraply_core::schema::TableName;
+
 use crate::error::{Fault, LogError};
 use crate::event::types::TABLE_MAP;
 use crate::rows::image_cursor::{Decoded, Malformed};
+use crate::rows::renames::TableRenames;
 use crate::rows::table_map::name_of;
 use crate::rows::{RowsHeader, STMT_END, flags_place};
 use crate::transaction::{Format, Kind, RawEvent, Transaction};
@@ -23,6 +26,8 @@ pub struct TableFilter {
     pub exclude_databases: HashSet<String>,
     /// Tables that are left out.
     pub exclude_tables: HashSet<(String, String)>,
+    /// Names of the applied tables on the target.
+    pub renames: TableRenames,
 }
 
 impl TableFilter {
@@ -41,6 +46,15 @@ impl TableFilter {
             || self.databases.contains(database)
             || named(&self.tables);
         included && !self.exclude_databases.contains(database) && !named(&self.exclude_tables)
+    }
+
+    /// Returns true if a table of the target gets changes of an applied table.
+    pub fn chooses_on_target(&self, database: &str, table: &str) -> bool {
+        if self.renames.is_empty() {
+            return self.chooses(database, table);
+        }
+        let names = self.renames.log_names(&TableName::new(database, table));
+        names.iter().any(|name| self.chooses(&name.database, &name.table))
     }
 
     /// Returns true if no table of a database is applied, however its name is spelled in upper and lower case.

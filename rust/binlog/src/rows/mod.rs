@@ -12,6 +12,7 @@ pub mod logged_cascades;
 mod mapped_column;
 mod optional_metadata;
 mod places;
+pub mod renames;
 pub mod row_statement;
 pub mod row_walk;
 pub mod step_rows;

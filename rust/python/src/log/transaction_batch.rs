@@ -79,17 +79,19 @@ impl PyTransactionBatch {
 
     /// Return a batch of one transaction with only its identity, after a filter has left it out.
     fn emptied(&self) -> PyResult<Self> {
-        let [transaction] = &self.transactions[..] else {
-            return Err(usage("only a batch of one transaction can be emptied"));
-        };
-        let mut emptied = transaction.clone();
-        emptied.empty_out();
-        Ok(Self {
-            transactions: Arc::new(vec![emptied]),
-            files: Arc::clone(&self.files),
-            passed: self.passed.clone(),
-            positions: self.positions.clone(),
-            wanted: self.wanted.clone(),
+        self.changed(Transaction::empty_out)
+    }
+
+    /// Returns a batch of one transaction with other statements: the text and the default database of each.
+    fn with_statements(&self, statements: Vec<(Vec<u8>, String)>) -> PyResult<Self> {
+        let known = self.transactions.first().map_or(0, |transaction| transaction.statements.len());
+        if known != statements.len() {
+            return Err(usage("each statement of a transaction needs another one"));
+        }
+        self.changed(|transaction| {
+            for (statement, (sql, database)) in transaction.statements.iter_mut().zip(statements) {
+                (statement.sql, statement.database) = (sql, database);
+            }
         })
     }
 
@@ -178,6 +180,22 @@ impl PyTransactionBatch {
 }
 
 impl PyTransactionBatch {
+    /// Returns a batch whose only transaction is changed.
+    fn changed(&self, change: impl FnOnce(&mut Transaction)) -> PyResult<Self> {
+        let [transaction] = &self.transactions[..] else {
+            return Err(usage("only a batch of one transaction can be changed"));
+        };
+        let mut changed = transaction.clone();
+        change(&mut changed);
+        Ok(Self {
+            transactions: Arc::new(vec![changed]),
+            files: Arc::clone(&self.files),
+            passed: self.passed.clone(),
+            positions: self.positions.clone(),
+            wanted: self.wanted.clone(),
+        })
+    }
+
     /// Returns the transactions with changes that differ from their log, by index.
     fn corrections(&self, catalog: &Catalog, filter: &TableFilter) -> Result<Vec<(usize, Transaction)>, Failure> {
         let mut known = KnownTables::default();

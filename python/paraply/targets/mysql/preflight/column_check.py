@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from paraply._native import ColumnInfo
 
-__all__ = ["TargetColumn", "compare_columns", "without_hidden"]
+__all__ = ["TargetColumn", "check_extra", "compare_columns", "may_end_in_hidden", "without_hidden"]
 
 # Type codes of table-map events.
 _FLOAT, _DOUBLE, _VARCHAR, _BIT, _TIMESTAMP2, _DATETIME2, _TIME2 = 4, 5, 15, 16, 17, 18, 19
@@ -29,11 +29,15 @@ _GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoi
 #: MariaDB's temporal types before 10.1.2 and its compressed columns: another storage format of the same column. The server converts.
 _OTHER_STORAGE = {7: _TIMESTAMP2, 11: _TIME2, 12: _DATETIME2, 14: 10, 140: _BLOB, 141: _VARCHAR}
 _LONGLONG = 8
+#: First and last MySQL whose rows hold the hidden columns of functional indexes.
+_LOGS_FUNCTIONAL = ((8, 0, 13), (8, 0, 17))
 _NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
 _OLD_MODE = (
     "or, between MariaDB servers, give the target the source's old_mode (UTF8_IS_UTF8MB3), under which the name utf8 has another meaning,"
     " before the table is made: no log holds it"
 )
+#: A default that is no expression, as in the information_schema of MariaDB.
+_LITERAL = re.compile(r"NULL|[bxBX]?'(?:[^'\\]|\\.|'')*'|-?[\d.]+(?:[eE][+-]?\d+)?", re.DOTALL)
 _LABEL = re.compile(r"'(?:[^']|'')*'")
 
 
@@ -114,6 +118,57 @@ def without_hidden(log: list[ColumnInfo], own: int, hashed: int, *, versioned: b
     are_times = all((column.type_code, column.metadata) == (_TIMESTAMP2, 6) for column in behind[:times])
     are_hashes = all(column.type_code == _LONGLONG and column.unsigned is not False for column in behind[times:])
     return log[:own] if len(behind) == times + hashed and are_times and are_hashes else log
+
+
+def may_end_in_hidden(log: list[ColumnInfo], version: tuple[int, int, int], *, mariadb: bool) -> bool:
+    """Return True if the last columns of a table map may be hidden ones of the source's table.
+
+    They would be stored in further columns of the target. Where the log has the names of columns, they are compared.
+
+    Args:
+        log: All columns of a table map.
+        version: Version of the server that wrote the log.
+        mariadb: Whether it was a MariaDB.
+    """
+    if not log or log[-1].name is not None:
+        return False
+    if not mariadb:
+        return _LOGS_FUNCTIONAL[0] <= version <= _LOGS_FUNCTIONAL[1]
+    last = log[-1]
+    is_hash = last.type_code == _LONGLONG and last.unsigned is not False
+    return is_hash or (last.type_code, last.metadata) == (_TIMESTAMP2, 6)
+
+
+def check_extra(table: str, name: object, expression: object, nullable: object, default: object, *, mariadb: bool) -> None:
+    """Check that the target itself fills a column that only it has.
+
+    A MariaDB computes no default for a row event: CURRENT_TIMESTAMP becomes 0 (observed on 10.11, while MySQL 9.7 computes it).
+
+    Args:
+        table: ``database.table``.
+        name: The column.
+        expression: Its generation expression, as in information_schema.
+        nullable: ``YES`` if NULL may be stored.
+        default: Its default; None for none.
+        mariadb: Whether the target is a MariaDB.
+
+    Raises:
+        SchemaMismatch: The column needs a value, or would get a wrong one.
+    """
+    if to_text(expression or "").upper() not in ("", "ROW START", "ROW END"):
+        return
+    if mariadb and default is not None and _LITERAL.fullmatch(to_text(default)) is None:
+        raise SchemaMismatch(
+            f"the target has the further column {to_text(name)}, whose default a MariaDB does not compute for the rows of a log: give it a"
+            " literal default, or NULL",
+            table=table,
+        )
+    if to_text(nullable).upper() == "YES" or default is not None:
+        return
+    raise SchemaMismatch(
+        f"the target has the further column {to_text(name)}, which the log's rows have no value for: give it a default, or let it be NULL",
+        table=table,
+    )
 
 
 def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn], charset_of: Callable[[int], str | None]) -> None:

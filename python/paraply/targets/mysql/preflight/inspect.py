@@ -12,7 +12,7 @@ from paraply.targets.mysql.preflight.privileges import check_user
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.scheduled_events import scheduled_events
 from paraply.targets.mysql.server_version import ServerKind
-from paraply.targets.mysql.sql import Connection, rows_of
+from paraply.targets.mysql.sql import Connection, rows_of, to_int, to_text
 from paraply.targets.mysql.xa.branch_store import check_two_phase
 from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
 from paraply.targets.progress.gtid_ledger import read_executed
@@ -63,7 +63,18 @@ def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> 
     known = tuple(own_tables(connection, None)) if tables else ()
     writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
     runs_events, notes = scheduled_events(connection)
-    return Inspection(progress, mode.name, mode.merges, known, writes, _xa(connection, plan), tuple(notes), runs_events)
+    history = _history(connection, server) if plan.renames else None
+    return Inspection(progress, mode.name, mode.merges, known, writes, _xa(connection, plan), tuple(notes), runs_events, history)
+
+
+def _history(connection: Connection, server: ServerKind) -> tuple[GtidSet, int]:
+    """Return the GTIDs that the server wrote or holds by its own account, and its server id."""
+    variables = ("gtid_binlog_pos", "gtid_slave_pos") if server.mariadb else ("gtid_executed",)
+    row = rows_of(connection.query("SELECT @@GLOBAL.server_id, " + ", ".join(f"@@GLOBAL.{name}" for name in variables)))[0]
+    held = GtidSet("")
+    for text in row[1:]:
+        held |= GtidSet(to_text(text).replace("\n", ""))
+    return held, to_int(row[0])
 
 
 def own_tables(connection: Connection, databases: Sequence[str] | None) -> list[Table]:

@@ -11,7 +11,7 @@ from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
 from paraply.schema.readers.live import by_last_column
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.name_case import NameCase
-from paraply.targets.mysql.preflight.column_check import TargetColumn, compare_columns, without_hidden
+from paraply.targets.mysql.preflight.column_check import TargetColumn, check_extra, compare_columns, may_end_in_hidden, without_hidden
 from paraply.targets.mysql.preflight.privileges import Lack, account, lack_message
 from paraply.targets.mysql.preflight.session_dependence import COLUMNS, SessionDependence
 from paraply.targets.mysql.server_version import ServerKind
@@ -125,12 +125,12 @@ class TableChecker:
                 continue
             with self._locks.setdefault(key, threading.Lock()):
                 if key not in self._checked:
-                    self._check_table(connect(), table_map)
+                    self._check_table(connect(), table_map, version)
                     word = _WORD.fullmatch(table_map.table)
                     self._named.setdefault(word[0].lower() if word else _ODD, []).append(key)
                     self._checked.add(key)
 
-    def _check_table(self, connection: Connection, table_map: TableMap) -> None:
+    def _check_table(self, connection: Connection, table_map: TableMap, version: tuple[int, int, int]) -> None:
         self.names.check_rows(table_map.database, table_map.table)
         name = f"{table_map.database}.{table_map.table}"
         where = f"table_schema={name_literal(table_map.database)} AND table_name={name_literal(table_map.table)}"
@@ -138,7 +138,8 @@ class TableChecker:
             f"SELECT engine, table_type FROM information_schema.tables WHERE {where}",
             (
                 "SELECT column_name, data_type, column_type, character_octet_length, numeric_precision, numeric_scale, datetime_precision,"
-                f" character_set_name, {COLUMNS}, ordinal_position FROM information_schema.columns WHERE {where}"
+                f" character_set_name, {COLUMNS}, is_nullable, column_default, ordinal_position FROM information_schema.columns"
+                f" WHERE {where}"
             ),
             *self.session.question(where),
         ]
@@ -160,6 +161,10 @@ class TableChecker:
             hashed = rows_of(connection.query(f"SELECT COUNT(*) FROM information_schema.statistics WHERE {where} AND {unique}"))[0][0]
             own = without_hidden(own, len(columns), to_int(hashed), versioned=versioned)
             self._refuse_functional(connection, name, where, len(own) - len(columns))
+        elif len(own) < len(columns) and not may_end_in_hidden(own, version, mariadb=self._mariadb):
+            for row in found[len(own) :]:
+                check_extra(name, row[0], row[8], *row[11:13], mariadb=self._mariadb)
+            columns = columns[: len(own)]
         compare_columns(name, own, columns, self.collations(connection).charset)
         if self.row_ends is not None:
             named = next((place for place, row in enumerate(found) if to_text(row[8] or "").upper() == _ROW_END), None)

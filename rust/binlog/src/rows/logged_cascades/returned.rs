@@ -92,13 +92,13 @@ impl<'c> Returned<'c> {
         for (place, of) in self.referenced.get(&step.table).into_iter().flatten().enumerate() {
             let is_back = match key(&of.columns, row) {
                 Key::Null => continue,
-                Key::Missing if self.filter.chooses(&of.child.database, &of.child.table) => {
+                Key::Missing if self.filter.chooses_on_target(&of.child.database, &of.child.table) => {
                     self.inserted.get(&step.table).is_some_and(|at| *at > step.event)
                 }
                 Key::Missing => false,
                 Key::Text(text) => self.brought.get(&(step.table, place, text)).is_some_and(|at| *at > step.event),
             };
-            if !is_back && !self.filter.chooses(&of.child.database, &of.child.table) {
+            if !is_back && !self.filter.chooses_on_target(&of.child.database, &of.child.table) {
                 return false;
             }
             comes_back |= is_back;

@@ -1,0 +1,86 @@
+"""The reader stage of a run: the log, the definitions that it begins with, and the treatment of each statement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paraply.applier.preflight.inspect import contained_in_schema, first_definitions
+from paraply.applier.schedule.early_rows import may_have_early_rows
+from paraply.logs.feed import Feed, FeedRules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paraply._native import Catalog, LogReader, RelayLog, Transaction, TransactionBatch, WriteSets
+    from paraply.applier.options import Options
+    from paraply.applier.preflight.inspect import Preflight, Start
+    from paraply.schema.catalog import SchemaCatalog
+    from paraply.targets.protocol import Target
+
+__all__ = ["open_feed"]
+
+
+def open_feed(
+    options: Options,
+    target: Target,
+    look: Preflight,
+    start: Start,
+    given: SchemaCatalog | None,
+    relay: RelayLog | None,
+    on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None,
+) -> tuple[LogReader, Feed]:
+    """Open the log and make its reader stage.
+
+    Args:
+        options: The options.
+        target: The open target.
+        look: Findings before the first write.
+        start: Start of the run.
+        given: Definitions of ``--schema``, with the names of the target.
+        relay: The relay log whose files are read; None for finished files.
+        on_hashed: Called with each batch, its write sets and the definitions in force.
+    """
+    from paraply._native import Catalog, LogReader
+
+    same_family = target.family == ("mariadb" if start.mariadb else "mysql")
+    seeds_from_target = given is None and same_family
+    goes_on = not same_family and bool(start.progress.executed or start.progress.offset is not None)
+    schema = _first_schema(options, target, given, same_family=same_family, goes_on=goes_on)
+    filters, renaming = options.filters, look.renaming
+    place: dict[str, Any] = {"executed": start.skip, "after": start.place, **options.reader_options()}
+    reader = LogReader(options.paths, **place, sizes=look.sizes) if relay is None else relay.reader(**place)
+
+    def passed(transaction: Transaction) -> bool:
+        return start.passed(transaction, options.paths)
+
+    feed = Feed(
+        reader,
+        schema,
+        Catalog(),
+        FeedRules(
+            passed=passed if seeds_from_target else contained_in_schema(options, given),
+            kept=(target.seed_tables(), passed) if goes_on else None,
+            rereads=same_family,
+            wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
+            renamed=(lambda batch: renaming.batch(batch, applied=passed(batch[0]))) if renaming.renames else None,
+            by_event=may_have_early_rows(options, target),
+            on_hashed=on_hashed,
+            corrects=True,
+            tables=place.get("tables"),
+        ),
+        threaded=options.workers > 0,
+        limits=options.limits.feed,
+    )
+    feed.seed(target.seed_tables() if seeds_from_target else list(schema))
+    return reader, feed
+
+
+def _first_schema(options: Options, target: Target, given: SchemaCatalog | None, *, same_family: bool, goes_on: bool) -> SchemaCatalog:
+    """Return the definitions to begin with. Given ones count only while nothing was applied that may have changed them.
+
+    A target that renders rows itself needs the given definitions too, and makes the missing tables. A table that is missing after that did
+    not exist on the source either when the log began.
+    """
+    if given is not None:
+        target.create_tables(list(given))
+    return first_definitions(given, options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
