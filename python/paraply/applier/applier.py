@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from paraply.applier.commit.consistency import Consistency
 from paraply.applier.execute.drivers import InlineDriver, ThreadDriver
+from paraply.applier.execute.ending import complete_gtids
 from paraply.applier.execute.retry import RetryPolicy
 from paraply.applier.execute.run_state import RunState
 from paraply.applier.execute.split import PartMaker, PartWorkers
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from paraply.logs.file_order import LogFile
     from paraply.logs.stop_point import StopPoint
     from paraply.schema.catalog import SchemaCatalog
-    from paraply.targets.protocol import Target
+    from paraply.targets.protocol import LocalTime, Target
     from paraply.targets.two_phase import BranchTarget
 
 __all__ = ["Applier", "default_workers"]
@@ -112,6 +113,7 @@ class Applier:
         listen: For ``replication``: the address of this machine at which the target reads, as HOST or HOST:PORT.
         lower_case_table_names: The source's setting of that name, which logs do not contain. Under 1 rows have names in lower case, and
             statements the names as typed; names in ``filters`` are then compared in lower case.
+        local_time: Asks the source for a local time, where only the source knows its time zone.
 
     Raises:
         UsageError: An option, or a combination of options, is not allowed (R21a).
@@ -149,6 +151,7 @@ class Applier:
         via: Literal["sessions", "replication"] = "sessions",
         listen: str | None = None,
         lower_case_table_names: int | None = None,
+        local_time: LocalTime | None = None,
     ) -> None:
         way = parse_via(via)
         workers = parse_workers(workers, way)
@@ -177,6 +180,7 @@ class Applier:
             listen=listen,
             lower_case_table_names=lower_case_table_names,
             limits=limits_of,
+            local_time=local_time,
         )
         check_via_family(self._options, target)
         check_via(self._options)
@@ -221,13 +225,11 @@ class Applier:
 
     def counters(self) -> Counters:
         """Return a snapshot of the run. May be called from any thread at any time."""
-        monitor = self._monitor
-        return Counters() if monitor is None else monitor.counters()
+        return Counters() if self._monitor is None else self._monitor.counters()
 
     def identity(self) -> RunIdentity | None:
         """Return the run's identity, or None before it has begun. May be called from any thread."""
-        monitor = self._monitor
-        return None if monitor is None else monitor.identity
+        return None if self._monitor is None else self._monitor.identity
 
     def executed(self) -> GtidSet | None:
         """Return the GTIDs that are committed without a gap, or None before the run has begun. May be called from any thread."""
@@ -271,7 +273,7 @@ class Applier:
             run.notes.extend(look.run_plan.notes)
             if look.run_plan.statement_changes is not None:
                 run.notes.append(look.run_plan.statement_changes.note)
-            run.runs_events = look.runs_events
+            run.runs_events, run.answer = look.runs_events, look.plan.answer
             monitor = self._monitor = self._watch(look, timeline)
             return self._apply(start, run, feed, monitor)
 
@@ -392,11 +394,7 @@ class Applier:
         return run, feed
 
     def _first_schema(self, *, same_family: bool, goes_on: bool) -> SchemaCatalog:
-        """Return the definitions to begin with. Those of ``schema`` count only while nothing was applied that may have changed them.
-
-        A target that renders rows itself needs the definitions of ``schema`` too, and makes the missing tables. A table that is missing
-        after that did not exist on the source either when the log began.
-        """
+        """Return the definitions to begin with; a target that renders rows itself makes the missing tables of ``schema``."""
         if self._schema is not None:
             self._target.create_tables(list(self._schema))
         return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
@@ -412,7 +410,7 @@ class Applier:
         sessions = None if self._options.consistency.keeps_order else SessionOrder(run.session_unknown)
         policy, done = self._options.policy.make(), start.progress.done
         coordinator = Coordinator(run, feed, planner, policy, self._merge, driver.executor, sessions, done)
-        monitor.start(self._target)
+        monitor.start(self._target, run.target.outage)
         ended: BaseException | None = None
         try:
             complete = driver.coordinate(coordinator)
@@ -426,6 +424,7 @@ class Applier:
         except BaseException as error:
             ended = error if run.order.failure is None else run.order.failure
             if isinstance(error, ParaplyError):
+                complete_gtids(run, ended, self._options.start_after)
                 self._raise_failure(run)
             raise
         finally:

@@ -17,8 +17,19 @@ if TYPE_CHECKING:
     from paraply.applier.selection.filters import Filters
     from paraply.logs.feed import FeedLimits
     from paraply.logs.stop_point import StopPoint
+    from paraply.targets.protocol import LocalTime
 
-__all__ = ["Limits", "Options", "Via", "check_channel", "default_workers", "parse_retries", "parse_via", "parse_workers"]
+__all__ = [
+    "Limits",
+    "Options",
+    "Via",
+    "check_channel",
+    "default_workers",
+    "keeps_gtids_right",
+    "parse_retries",
+    "parse_via",
+    "parse_workers",
+]
 
 _LONGEST_CHANNEL = 64
 """Most characters of a channel's name in the progress tables."""
@@ -78,6 +89,8 @@ class Options:
     lower_case_table_names: int | None = None
     """The source's setting of that name, if known."""
     limits: Limits = field(default_factory=Limits)
+    local_time: LocalTime | None = None
+    """Asks the source for a local time; None if there is no source to ask."""
 
     @property
     def by_replication(self) -> bool:
@@ -142,6 +155,11 @@ def parse_via(text: str) -> Via:
         return Via(text)
     except ValueError:
         raise UsageError(f"via {text!r} does not exist; choose one of: {', '.join(via.value for via in Via)}") from None
+
+
+def keeps_gtids_right(merge: Literal["auto", "off"] | int) -> bool:
+    """Return True if a replica of a live source may have a GTID mode that never merges: unless a number asks for merged commits."""
+    return not (isinstance(merge, int) and merge > 1)
 
 
 def parse_retries(retries: int | RetryPolicy) -> RetryPolicy:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from paraply.cli.apply import NOTHING_DONE, gtid_mode, merge_setting, report_json, show, via_setting
+from paraply.cli.apply import NOTHING_DONE, ddl_decision, gtid_mode, merge_setting, report_json, show, tables_of, via_setting
 from paraply.cli.options import (
     AllowNontransactional,
     AsJson,
     Channel,
     ConsistencyLevel,
     Databases,
+    DdlDone,
+    DdlNotDone,
     Debug,
     DefaultsFile,
     ExcludedDatabases,
@@ -53,6 +55,8 @@ EXAMPLES = """
   paraply replicate --from mysql://repl@db1.example.org --to mysql://app@localhost --via replication --workers 8
 
   paraply replicate --from mysql://repl@db1.example.org --relay-log /var/lib/paraply/relay --no-apply
+
+  paraply replicate --from mysql://repl@db1.example.org --to postgresql://app@localhost/copy --ddl-done  # after a change by hand
 
 Passwords need not be part of the URLs: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
 Ctrl-C stops at a transaction boundary; the same command continues from there.
@@ -108,6 +112,12 @@ def replicate(
     exclude_table: ExcludedTables = None,
     channel: Channel = "default",
     allow_nontransactional: AllowNontransactional = False,
+    schema: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the first start, or after --start-after."),
+    ] = None,
+    ddl_done: DdlDone = False,
+    ddl_not_done: DdlNotDone = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -131,6 +141,7 @@ def replicate(
         from paraply.targets import make_target, open_target
 
         nonlocal replication
+        decision = ddl_decision(ddl_done, ddl_not_done)
         if policy not in POLICIES:
             raise UsageError(f"--policy {policy}: a live replication accepts one of {', '.join(POLICIES)}")
         defaults = str(defaults_file) if defaults_file is not None else None
@@ -159,6 +170,8 @@ def replicate(
                     "via": via_setting(via),
                     "listen": listen,
                     "allow_nontransactional": allow_nontransactional,
+                    "ddl_decision": decision,
+                    "schema": tables_of(schema),
                     "filters": parse_filters(database or [], table or [], exclude_database or [], exclude_table or []),
                     "on_progress": line.update if line is not None else None,
                 },

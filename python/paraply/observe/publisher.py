@@ -6,7 +6,8 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import ParaplyError
+from paraply.errors import ConnectionFailed, ParaplyError
+from paraply.observe.outage import Outage
 from paraply.runtime import runtime
 
 if TYPE_CHECKING:
@@ -29,9 +30,13 @@ class Publisher:
     Args:
         open_status_row: Opens the status row; returns None if the target has none.
         status: Returns the status as a JSON object.
+        outage: Told if the target is lost, also while no worker has anything to do.
     """
 
-    def __init__(self, open_status_row: Callable[[], StatusRow | None], status: Callable[[], dict[str, Any]]) -> None:
+    def __init__(
+        self, open_status_row: Callable[[], StatusRow | None], status: Callable[[], dict[str, Any]], outage: Outage | None = None
+    ) -> None:
+        self._outage = outage or Outage()
         self._open_status_row = open_status_row
         self._status = status
         self._status_row: StatusRow | None = None
@@ -67,7 +72,10 @@ class Publisher:
             if self._status_row is None:
                 return False
             self._status_row.publish(json.dumps(status()))
+            self._outage.back()
         except ParaplyError as error:
+            if isinstance(error, ConnectionFailed) and not self._ended.is_set():
+                self._outage.lost(error)
             _log.debug("the status was not published: %s", error)
             self._close()
         except Exception:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from paraply.logs.feed import Feed
     from paraply.logs.file_order import LogFile
     from paraply.logs.stop_point import StopPoint
+    from paraply.observe.outage import Outage
     from paraply.observe.parts import BatchSize, ObservedRun, ObservedWorker
     from paraply.observe.status_json import RunIdentity
     from paraply.observe.timeline import Timeline
@@ -72,11 +73,11 @@ class RunMonitor:
             for worker in workers:
                 self._timeline.name_track(worker.counters.number + 1, f"worker {worker.counters.number + 1}")
 
-    def start(self, target: Target) -> None:
-        """Start to search for the stop, and to publish the status if the target has a status row."""
+    def start(self, target: Target, outage: Outage | None = None) -> None:
+        """Start to search for the stop, and to publish the status if the target has a status row; report the loss of the target."""
         if self._finder is not None:
             self._finder.start()
-        self._publisher = Publisher(target.open_status_row, self.status)
+        self._publisher = Publisher(target.open_status_row, self.status, outage)
         self._publisher.start()
 
     def counters(self) -> Counters:

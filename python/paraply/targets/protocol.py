@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from paraply.targets.ddl_answer import DdlAnswer
 
 if TYPE_CHECKING:
     from paraply._native import Block, Format, GtidSet, TableMap, Transaction
@@ -13,7 +15,22 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus
 
-__all__ = ["ApplyPlan", "Capabilities", "Forecast", "Inspection", "Progress", "RowForecast", "Session", "Standing", "StatusRow", "Target"]
+__all__ = [
+    "ApplyPlan",
+    "Capabilities",
+    "Forecast",
+    "Inspection",
+    "LocalTime",
+    "Progress",
+    "RowForecast",
+    "Session",
+    "Standing",
+    "StatusRow",
+    "Target",
+]
+
+LocalTime = Callable[[str, int], str | None]
+"""Returns the local time in a session's time zone at a Unix time in seconds, as ``YYYY-MM-DD hh:mm:ss``; None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +51,9 @@ class ApplyPlan:
         timestamp_column: The column with the time of the last write of a row; None except for policy ``unordered``.
         xa: Whether the log has XA transactions that are prepared and ended separately (R35).
         lower_case_table_names: The source's setting of that name, where it is known.
+        answer: The answer ``done`` for the first statement of the run, if it does not belong to a statement that an earlier run began.
+        live: Whether the target is a replica of a live source, so that ``auto`` prefers a mode that keeps its GTIDs right at every moment.
+        local_time: Asks the source for a local time; None if there is no source to ask.
     """
 
     channel: str
@@ -49,6 +69,9 @@ class ApplyPlan:
     timestamp_column: str | None = None
     xa: bool = False
     lower_case_table_names: int | None = None
+    answer: DdlAnswer = field(default_factory=DdlAnswer, compare=False)
+    live: bool = False
+    local_time: LocalTime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +127,7 @@ class Inspection:
         xa: Prepared XA transactions of the log that the target could end; None if the target does not support XA (R35).
         notes: Remarks about the target for the user.
         runs_events: Whether the target runs scheduled events.
+        mode_note: Remark about the GTID mode.
     """
 
     progress: Progress
@@ -114,6 +138,7 @@ class Inspection:
     xa: frozenset[str] | None = None
     notes: tuple[str, ...] = ()
     runs_events: bool = False
+    mode_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +347,13 @@ class Target(Protocol):
 
     def finish(self, executed: GtidSet) -> None:
         """Finish after everything is applied; mode ``record`` adds the set to gtid_purged (R26)."""
+
+    def complete_gtids(self, executed: GtidSet) -> None:
+        """Make the applied GTIDs the target's own at a stop before the end of the log, if the mode does so only at the end (``record``).
+
+        Args:
+            executed: Applied GTIDs; on MariaDB without gaps between them.
+        """
 
     def left_prepared(self) -> list[str]:
         """Return the XA transactions of the log that are prepared and not ended (R35)."""

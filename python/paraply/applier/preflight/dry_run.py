@@ -254,6 +254,8 @@ def _note_statements(found: DryRun, options: Options, ddl_forecast: DdlForecast,
         problem = error.message
     forecast = ddl_forecast.forecast(transaction, runs=runs)
     problem = forecast.problem or problem
+    if runs and options.ddl_decision == "done" and not found.transactions and not found.statements:
+        problem = ""  # the first statement, which the user has made by hand; the apply compares it with the target
     noted = []
     for statement in transaction.statements:
         try:
