@@ -147,7 +147,8 @@ def test_what_only_the_source_knows_is_refused_with_the_way_on(source: Source, p
 
 
 @pytest.mark.postgres
-@pytest.mark.mysql
+@pytest.mark.mariadb
+@pytest.mark.parametrize("source", ["mariadb"], indirect=True)
 def test_r25b_a_change_made_by_hand_is_compared_and_counts_on_postgresql(
     source: Source, postgres_place: PostgresPlace, tmp_path: Path
 ) -> None:
