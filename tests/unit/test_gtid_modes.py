@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import pytest
 
 from paraply.errors import UsageError
 from paraply.targets.mysql.ddl.context import ServerKind
-from paraply.targets.mysql.gtid_mode import Facts, choose_mode
+from paraply.targets.mysql.gtid_mode import Facts, choose_mode, source_position
+from paraply.targets.mysql.replica_mode import why_not_preserve
 from paraply.targets.protocol import ApplyPlan
 
 MYSQL, MARIADB = ServerKind.parse("9.7.4"), ServerKind.parse("10.11.6-MariaDB-log")
@@ -50,3 +52,35 @@ def test_r26_parts_are_refused_where_a_killed_server_forgets_them() -> None:
 def test_r26_parts_cannot_commit_under_one_gtid(server: ServerKind) -> None:
     with pytest.raises(UsageError, match="cannot commit under one GTID"):
         choose_mode(plan("preserve", two_phase=True), FOLLOWED, server)
+
+
+@pytest.mark.parametrize(
+    ("server", "facts", "options", "reason"),
+    [
+        (MYSQL, ALONE, {}, None),
+        (MYSQL, FOLLOWED, {}, None),
+        (MYSQL, WITHOUT_LOG, {}, None),
+        (MYSQL, ALONE, {"gaps": True}, None),
+        (MYSQL, Facts(gtids=False, log_bin=True, replicas=0, group_member=False), {}, "gtid_mode is not ON"),
+        (MYSQL, ALONE, {"has_gtids": False}, "carry no GTIDs"),
+        (MARIADB, ALONE, {}, None),
+        (MARIADB, WITHOUT_LOG, {}, "writes no binlog"),
+        (MARIADB, ALONE, {"gaps": True}, "cannot hold the gaps"),
+    ],
+)
+def test_r26_a_replica_preserves_where_the_target_can(
+    server: ServerKind, facts: Facts, options: dict[str, bool], reason: str | None
+) -> None:
+    found = why_not_preserve(replace(plan(), live=True, **options), facts, server)
+    assert found is None if reason is None else found is not None and reason in found
+
+
+def test_r26_a_mariadb_that_wrote_in_the_source_s_domain_cannot_preserve() -> None:
+    assert "it wrote itself (0-2-5)" in (why_not_preserve(plan(), ALONE, MARIADB, "0-2-5") or "")
+
+
+def test_the_position_of_the_source_is_found_below_own_writes() -> None:
+    assert source_position("0-1-14,0-2-15", own=2) == "0-1-14"
+    assert source_position("0-1-14,0-3-20,0-2-30", own=2) == "0-3-20", "a source that failed over"
+    assert source_position("1-2-3", own=2) == "1-2-3", "a domain of its own"
+    assert source_position("", own=2) == ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from paraply.applier.commit.consistency import Consistency
 from paraply.applier.execute.drivers import InlineDriver, ThreadDriver
+from paraply.applier.execute.ending import complete_gtids
 from paraply.applier.execute.retry import RetryPolicy
 from paraply.applier.execute.run_state import RunState
 from paraply.applier.execute.split import PartMaker, PartWorkers
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     from paraply.observe.status_json import RunIdentity
     from paraply.observe.timeline import Timeline
     from paraply.schema.catalog import SchemaCatalog
-    from paraply.targets.protocol import Target
+    from paraply.targets.protocol import LocalTime, Target
     from paraply.targets.two_phase import BranchTarget
 
 __all__ = ["Applier", "default_workers"]
@@ -119,6 +120,7 @@ class Applier:
         rename_database: Databases with another name on the target, each as ``old=new``; part of the progress's identity. Filters have the
             log's names.
         rename_table: Tables with another name on the target, each as ``database.table=database.table``.
+        local_time: Asks the source for a local time, where only the source knows its time zone.
 
     Raises:
         UsageError: An option, or a combination of options, is not allowed (R21a).
@@ -159,6 +161,7 @@ class Applier:
         max_rate: int | None = None,
         rename_database: Sequence[str] = (),
         rename_table: Sequence[str] = (),
+        local_time: LocalTime | None = None,
     ) -> None:
         way = parse_via(via)
         target = as_target(target)
@@ -191,6 +194,7 @@ class Applier:
             limits=limits_of,
             max_rate=max_rate,
             renames=renames,
+            local_time=local_time,
         )
         check_via_family(self._options, target)
         check_via(self._options)
@@ -237,13 +241,11 @@ class Applier:
 
     def counters(self) -> Counters:
         """Return a snapshot of the run. May be called from any thread at any time."""
-        monitor = self._monitor
-        return Counters() if monitor is None else monitor.counters()
+        return Counters() if self._monitor is None else self._monitor.counters()
 
     def identity(self) -> RunIdentity | None:
         """Return the run's identity, or None before it has begun. May be called from any thread."""
-        monitor = self._monitor
-        return None if monitor is None else monitor.identity
+        return None if self._monitor is None else self._monitor.identity
 
     def executed(self) -> GtidSet | None:
         """Return the GTIDs that are committed without a gap, or None before the run has begun. May be called from any thread."""
@@ -287,11 +289,14 @@ class Applier:
             run.notes.extend(look.run_plan.notes)
             if look.run_plan.statement_changes is not None:
                 run.notes.append(look.run_plan.statement_changes.note)
-            run.runs_events = look.runs_events
-            options, identity = self._options, self._options.identity(look.run_plan.gtid_mode)
-            monitor = RunMonitor(identity, self._files, options.stop, self._on_progress, timeline, self._receiver, live=options.live)
-            self._monitor = monitor
+            run.runs_events, run.answer = look.runs_events, look.plan.answer
+            monitor = self._monitor = self._watch(look, timeline)
             return self._apply(start, run, feed, monitor)
+
+    def _watch(self, look: Preflight, timeline: Timeline | None) -> RunMonitor:
+        """Return the monitor of the run."""
+        options, identity = self._options, self._options.identity(look.run_plan.gtid_mode)
+        return RunMonitor(identity, self._files, options.stop, self._on_progress, timeline, self._receiver, live=options.live)
 
     def dry_run(self) -> DryRun | None:
         """Find out what ``run`` would apply, without writing to the target.
@@ -385,7 +390,7 @@ class Applier:
         sessions = None if self._options.consistency.keeps_order else SessionOrder(run.session_unknown)
         policy, done = self._options.policy.make(), start.progress.done
         coordinator = Coordinator(run, feed, planner, policy, self._merge, driver.executor, sessions, done, gate)
-        monitor.start(self._target, gate)
+        monitor.start(self._target, gate, run.target.outage)
         ended: BaseException | None = None
         try:
             complete = driver.coordinate(coordinator)
@@ -399,6 +404,7 @@ class Applier:
         except BaseException as error:
             ended = error if run.order.failure is None else run.order.failure
             if isinstance(error, ParaplyError):
+                complete_gtids(run, ended, self._options.start_after)
                 self._raise_failure(run)
             raise
         finally:

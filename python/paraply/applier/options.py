@@ -19,8 +19,20 @@ if TYPE_CHECKING:
     from paraply.applier.selection.filters import Filters
     from paraply.logs.feed import FeedLimits
     from paraply.logs.stop_point import StopPoint
+    from paraply.targets.protocol import LocalTime
 
-__all__ = ["Limits", "Options", "Via", "check_channel", "check_max_rate", "default_workers", "parse_retries", "parse_via", "parse_workers"]
+__all__ = [
+    "Limits",
+    "Options",
+    "Via",
+    "check_channel",
+    "check_max_rate",
+    "default_workers",
+    "keeps_gtids_right",
+    "parse_retries",
+    "parse_via",
+    "parse_workers",
+]
 
 _LONGEST_CHANNEL = 64
 """Most characters of a channel's name in the progress tables."""
@@ -85,6 +97,9 @@ class Options:
 
     renames: Renames = KEPT_NAMES
     """Names on the target that differ from the log's."""
+
+    local_time: LocalTime | None = None
+    """Asks the source for a local time; None if there is no source to ask."""
 
     def __post_init__(self) -> None:
         """Check the options that can be checked alone."""
@@ -158,6 +173,11 @@ def parse_via(text: str) -> Via:
         return Via(text)
     except ValueError:
         raise UsageError(f"via {text!r} does not exist; choose one of: {', '.join(via.value for via in Via)}") from None
+
+
+def keeps_gtids_right(merge: Literal["auto", "off"] | int) -> bool:
+    """Return True if a replica of a live source may have a GTID mode that never merges: unless a number asks for merged commits."""
+    return not (isinstance(merge, int) and merge > 1)
 
 
 def parse_retries(retries: int | RetryPolicy) -> RetryPolicy:

@@ -15,6 +15,8 @@ __all__ = [
     "Channel",
     "ConsistencyLevel",
     "Databases",
+    "DdlDone",
+    "DdlNotDone",
     "Debug",
     "DefaultsFile",
     "ExcludedDatabases",
@@ -128,6 +130,15 @@ AllowNontransactional = Annotated[
     bool, typer.Option("--allow-nontransactional", help="Accept tables without transactions; they lose exactly-once.")
 ]
 """Permission to apply tables of engines without transactions."""
+
+DdlDone = Annotated[
+    bool,
+    typer.Option("--ddl-done", help="The statement at which the last run ended, or that a crash interrupted, is done in the target."),
+]
+"""Answer that a statement took effect, or was made by hand."""
+
+DdlNotDone = Annotated[bool, typer.Option("--ddl-not-done", help="The statement that a crash interrupted took no effect.")]
+"""Answer that a statement did not take effect."""
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 """Suppression of progress output."""

@@ -8,13 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paraply.cli.apply import NOTHING_DONE, gtid_mode, merge_setting, metrics_address, metrics_of, report_json, show, via_setting
+from paraply.cli.apply import (
+    NOTHING_DONE,
+    ddl_decision,
+    gtid_mode,
+    merge_setting,
+    metrics_address,
+    metrics_of,
+    report_json,
+    show,
+    tables_of,
+    via_setting,
+)
 from paraply.cli.options import (
     AllowNontransactional,
     AsJson,
     Channel,
     ConsistencyLevel,
     Databases,
+    DdlDone,
+    DdlNotDone,
     Debug,
     DefaultsFile,
     ExcludedDatabases,
@@ -58,6 +71,8 @@ EXAMPLES = """
   paraply replicate --from mysql://repl@db1.example.org --to mysql://app@localhost --via replication --workers 8
 
   paraply replicate --from mysql://repl@db1.example.org --relay-log /var/lib/paraply/relay --no-apply
+
+  paraply replicate --from mysql://repl@db1.example.org --to postgresql://app@localhost/copy --ddl-done  # after a change by hand
 
 Passwords need not be part of the URLs: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
 Ctrl-C stops at a transaction boundary; the same command continues from there.
@@ -118,6 +133,12 @@ def replicate(
     rename_table: RenamedTables = None,
     channel: Channel = "default",
     allow_nontransactional: AllowNontransactional = False,
+    schema: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the first start, or after --start-after."),
+    ] = None,
+    ddl_done: DdlDone = False,
+    ddl_not_done: DdlNotDone = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -141,6 +162,7 @@ def replicate(
         from paraply.targets import make_target, open_target
 
         nonlocal replication
+        decision = ddl_decision(ddl_done, ddl_not_done)
         if policy not in POLICIES:
             raise UsageError(f"--policy {policy}: a live replication accepts one of {', '.join(POLICIES)}")
         served = metrics_address(metrics)
@@ -172,6 +194,8 @@ def replicate(
                     "listen": listen,
                     "max_rate": max_rate,
                     "allow_nontransactional": allow_nontransactional,
+                    "ddl_decision": decision,
+                    "schema": tables_of(schema),
                     "filters": parse_filters(database or [], table or [], exclude_database or [], exclude_table or []),
                     "rename_database": rename_database or (),
                     "rename_table": rename_table or (),

@@ -113,6 +113,8 @@ def channel_json(channel: ChannelStatus) -> dict[str, Any]:
         "gaps": channel.gaps,
         "ahead": channel.ahead,
         "paused": {"by": channel.pause.by, "since": channel.pause.since} if channel.pause is not None else None,
+        "gtid_mode": channel.gtid_mode or None,
+        "missing_gtids": channel.missing or None,
         "pending_statement": channel.pending,
         "fingerprint": channel.fingerprint,
         "updated_at": sign.at if sign is not None else None,
@@ -160,6 +162,11 @@ def _progress(channel: ChannelStatus) -> list[str]:
         lines.append(f"position   {channel.file}:{channel.position}, {channel.ordinal:,} transactions of the logs are committed")
     if channel.executed:
         lines.append(f"executed   {_shortened(channel.executed)}")
+    if channel.missing:
+        lines.append(
+            f"incomplete the server's own GTID set lacks {_shortened(channel.missing)}, which are applied (GTID mode record):"
+            " Ctrl-C or SIGTERM, a stop that was reached, or the end of the logs adds them"
+        )
     gaps = f"{_shortened(', '.join(channel.gaps))} ({channel.ahead:,} transactions are committed after that)" if channel.gaps else "none"
     lines.append(f"gaps       {gaps}")
     lines.append(f"epoch      {channel.epoch}")
@@ -202,13 +209,15 @@ def _live(run: Mapping[str, Any]) -> list[str]:
 
 def _received(receiver: Mapping[str, Any], counters: Mapping[str, Any]) -> list[str]:
     """Return the lines about a replication: received transactions, and the lag of the apply."""
-    state = "connected" if receiver["connected"] else f"not connected ({receiver['last_error'] or 'not yet'})"
+    since = f" since {receiver['disconnected_since']}" if receiver.get("disconnected_since") else ""
+    state = "connected" if receiver["connected"] else f"not connected{since} ({receiver['last_error'] or 'not yet'})"
     heard = f", heard {receiver['heard_seconds_ago']:,.1f} s ago" if receiver["heard_seconds_ago"] is not None else ""
-    pending = receiver["lag_transactions"]
+    pending = receiver["lag_transactions"] if receiver["connected"] else receiver.get("unapplied_transactions")
     seconds = 0.0 if pending == 0 else counters["lag"] or 0.0
     behind = f"{pending:,} transactions, {seconds:,.0f} s" if pending is not None else f"{seconds:,.0f} s"
     if not receiver["connected"]:
-        behind = f"not known while the source is not connected; {behind} of what was received"
+        received = "everything received is applied" if pending == 0 else f"{behind} of what was received"
+        behind = f"not known while the source is not connected; {received}"
     return [
         f"source     {receiver['source']}: {state}{heard}{_semi_sync(receiver)}",
         (

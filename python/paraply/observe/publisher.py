@@ -6,7 +6,8 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import ParaplyError
+from paraply.errors import ConnectionFailed, ParaplyError
+from paraply.observe.outage import Outage
 from paraply.runtime import runtime
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Publisher:
         open_status_row: Opens the status row; returns None if the target has none.
         status: Returns the status as a JSON object.
         on_pause: Called with the pause that is noted in the target, or None, about once a second.
+        outage: Told if the target is lost, also while no worker has anything to do.
     """
 
     def __init__(
@@ -40,7 +42,9 @@ class Publisher:
         open_status_row: Callable[[], StatusRow | None],
         status: Callable[[], dict[str, Any]],
         on_pause: Callable[[Pause | None], None] | None = None,
+        outage: Outage | None = None,
     ) -> None:
+        self._outage = outage or Outage()
         self._open_status_row = open_status_row
         self._status = status
         self._on_pause = on_pause
@@ -112,7 +116,10 @@ class Publisher:
             if self._status_row is None:
                 return False
             self._status_row.publish(json.dumps(status()))
+            self._outage.back()
         except ParaplyError as error:
+            if isinstance(error, ConnectionFailed) and not self._ended.is_set():
+                self._outage.lost(error)
             _log.debug("the status was not published: %s", error)
             self._close()
         except Exception:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from paraply.logs.feed import Feed
     from paraply.logs.file_order import LogFile
     from paraply.logs.stop_point import StopPoint
+    from paraply.observe.outage import Outage
     from paraply.observe.parts import BatchSize, ObservedRun, ObservedWorker, Pausable
     from paraply.observe.status_json import RunIdentity
     from paraply.observe.timeline import Timeline
@@ -73,17 +74,19 @@ class RunMonitor:
             for worker in workers:
                 self._timeline.name_track(worker.counters.number + 1, f"worker {worker.counters.number + 1}")
 
-    def start(self, target: Target, gate: Pausable | None = None) -> None:
+    def start(self, target: Target, gate: Pausable | None = None, outage: Outage | None = None) -> None:
         """Start to search for the stop, and to publish the status if the target has a status row.
 
         Args:
             target: The open target.
             gate: Gets each pause that is noted in the target; the first one before this method returns.
+            outage: Reports the loss of the target.
         """
         self._gate = gate
         if self._finder is not None:
             self._finder.start()
-        self._publisher = Publisher(target.open_status_row, self.status, gate.set_pause if gate is not None else None)
+        self._publisher = Publisher(target.open_status_row, self.status, gate.set_pause if gate is not None else None, outage)
+
         self._publisher.start()
 
     def counters(self) -> Counters:

@@ -67,6 +67,10 @@ class Receiver:
         self._thread = runtime.thread(self._run, name="paraply-receiver")
         self.connected = False
         """True while a connection receives."""
+        self.disconnected_at = runtime.now()
+        """Time of the last connection's end, or of the start, seconds since 1970."""
+        self.heard_to_the_stop = False
+        """True if a connection received until ``stop`` was called."""
         self.connections = 0
         """Number of connections made."""
         self.last_error = ""
@@ -84,6 +88,7 @@ class Receiver:
 
     def stop(self) -> None:
         """End within a heartbeat, and wait for the end; do not wait for a silent source."""
+        self.heard_to_the_stop = self.connected
         self._ended.set()
         self._relay.stop_receiving()
         if self._thread.is_alive():
@@ -106,7 +111,7 @@ class Receiver:
                 raise
             finally:
                 if self.connected:
-                    self._lost_at = runtime.monotonic()
+                    self._lost_at, self.disconnected_at = runtime.monotonic(), runtime.now()
                 self.connected = False
             wait = _FIRST_WAIT if self._relay.status().transactions > before else min(_LONGEST_WAIT, wait * 2)
             self._ended.wait(wait)

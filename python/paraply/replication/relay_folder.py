@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import AlreadyRunning
+from paraply.logs.stop_point import moment_text
 from paraply.runtime import runtime
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def receiver_status(url: DatabaseUrl, relay: RelayLog, receiver: Receiver) -> Ma
         "source": str(url),
         "connected": receiver.connected,
         "connections": receiver.connections,
+        "disconnected_since": None if receiver.connected else moment_text(int(receiver.disconnected_at * 1e6)),
         "last_error": receiver.last_error,
         "semi_sync": "on" if receiver.semi_sync else "refused" if refused else "off",
         "semi_sync_refusal": receiver.semi_sync_refusal,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from paraply._native import GtidSet, RelayLog, log_head
 from paraply.applier import Applier
+from paraply.applier.commit.consistency import Consistency
 from paraply.applier.execute.supervisor import stopped_error
-from paraply.applier.options import check_channel
+from paraply.applier.options import check_channel, keeps_gtids_right
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.inspect import parse_gtids
 from paraply.applier.selection.renaming import parse_renames
@@ -152,10 +153,12 @@ class Replication:
             self._relay = relay
             if (cut := relay.cut) is not None:
                 self._on_event(f"the relay log ended inside a transaction: {cut[2]:,} bytes were cut after {cut[0]}:{cut[1]}")
-            progress = self._reached("target", lambda: self._progress(source, by_gtid=by_gtid))
+            plan = self._plan(source, by_gtid=by_gtid)
+            progress = self._reached("target", lambda: self._progress(plan))
             self._check_place(relay, progress, by_gtid=by_gtid)
             held = self._held = progress.executed | parse_gtids(self._options.start_after)
             if self._is_reached(held):
+                self._complete(progress, plan)
                 self._on_event(f"the target holds {self._options.until.text if self._options.until else ''} already")
                 return None
             self._until = _behind(self._options.until, held)
@@ -182,6 +185,8 @@ class Replication:
                 relay.close()
                 if self._timeline is not None:
                     self._timeline.close()
+                if self.report is None and self._stops:  # nothing came, and an earlier run may have been killed
+                    self._complete(progress, plan)
         return self.report
 
     def status(self, executed: GtidSet) -> Mapping[str, Any]:
@@ -194,7 +199,8 @@ class Replication:
         if relay is None or receiver is None:
             return {}
         pending = len(relay.status().received - executed - self._held) if self._source is not None and self._source.gtids else None
-        return {**receiver_status(self._url, relay, receiver), "lag_transactions": pending}
+        lag = pending if receiver.connected or receiver.heard_to_the_stop else None
+        return {**receiver_status(self._url, relay, receiver), "lag_transactions": lag, "unapplied_transactions": pending}
 
     def received(self) -> Mapping[str, Any]:
         """Return the receiver's part of the status at the end of the run."""
@@ -266,7 +272,8 @@ class Replication:
             start_after=options.start_after,
             trace=self._timeline,
             lower_case_table_names=self._source.lower_case_table_names if self._source is not None else None,
-            **options.applier,
+            local_time=self._source.local_time if self._source is not None else None,
+            **self._applier_options(),
         )
         if self._stops:
             raise stopped_error()
@@ -274,6 +281,12 @@ class Replication:
             applier.run()
         finally:
             self.report = _added(self.report, applier.report)
+
+    def _applier_options(self) -> Mapping[str, Any]:
+        """Return the further arguments of the applier; the answer about a statement is for the first one that is applied, not for later."""
+        options = self._options.applier
+        applied = self.report is not None and self.report.transactions > 0
+        return {**options, "ddl_decision": None} if applied else options
 
     def _reached(self, what: str, ask: Callable[[], _T]) -> _T:
         """Return the answer of a server at the start. If the server is down and the replication is a continuation, wait for it."""
@@ -309,8 +322,8 @@ class Replication:
                 return True
         return False
 
-    def _progress(self, source: Source, *, by_gtid: bool) -> Progress:
-        """Return the target's progress, before anything is received."""
+    def _plan(self, source: Source, *, by_gtid: bool) -> ApplyPlan:
+        """Return the plan with which the target is asked for its progress, before anything is received."""
         options = self._options
         filters: Filters | None = options.applier.get("filters")
         filters = filters.in_lower_case() if filters is not None and source.lower_case_table_names else filters
@@ -321,8 +334,10 @@ class Replication:
             file="relay-bin.000001",
             format=SimpleNamespace(mariadb=source.mariadb, server_id=source.server_id),
         )
-        start_after = parse_gtids(options.start_after)
-        plan = ApplyPlan(
+        start_after, mode = parse_gtids(options.start_after), options.applier.get("gtid", "auto")
+        if mode == "auto" and options.applier.get("via") == "replication":
+            mode = "preserve"
+        return ApplyPlan(
             channel=options.channel,
             fingerprint=plan_fingerprint(
                 cast("Transaction", first),
@@ -330,13 +345,29 @@ class Replication:
                 {**(filters.identity() if filters is not None else {}), **renames.identity()},
             ),
             workers=options.applier.get("workers") or 0,
-            gtid_mode="none" if renames else options.applier.get("gtid", "auto"),
+            gtid_mode="none" if renames else mode,
             renames=bool(renames),
             has_gtids=first.gtid is not None,
             mariadb=source.mariadb,
+            gaps=not Consistency(options.applier.get("consistency", "any-time")).keeps_order,
+            live=keeps_gtids_right(options.applier.get("merge", "auto")),
         )
+
+    def _progress(self, plan: ApplyPlan) -> Progress:
+        """Return the target's progress, and report its GTID mode."""
         with self._make_target() as target:
-            return target.inspect(plan).progress
+            found = target.inspect(plan)
+        if found.mode_note:
+            self._on_event(found.mode_note)
+        return found.progress
+
+    def _complete(self, progress: Progress, plan: ApplyPlan) -> None:
+        """Make the applied GTIDs the target's own where nothing is left to apply, as an earlier run that was killed did not (R26)."""
+        if not progress.resumed:
+            return
+        with self._make_target() as target:
+            found = target.open(plan)
+            target.complete_gtids((found.low if found.low is not None else found.executed) | parse_gtids(self._options.start_after))
 
     def _check_place(self, relay: RelayLog, progress: Progress, *, by_gtid: bool) -> None:
         """Check, for a source without GTIDs, that the relay log is the one whose offsets are the progress.

@@ -7,7 +7,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from paraply.errors import ConnectionFailed, ReceiveFailed, ServerError, UsageError
+from paraply.errors import ConnectionFailed, ReceiveFailed, ServerError, TemporaryFailure, UsageError
+from paraply.targets.mysql.ddl.session_defaults import is_time_zone
 from paraply.targets.url import parse_url
 
 if TYPE_CHECKING:
@@ -62,6 +63,31 @@ class Source:
         from paraply._native import ReplicaConnection
 
         return _connect(self.url, ReplicaConnection, self.timeout)
+
+    def local_time(self, zone: str, seconds: int) -> str | None:
+        """Return the local time in one of the source's time zones at a Unix time, as ``YYYY-MM-DD hh:mm:ss``; None if it does not tell.
+
+        Raises:
+            TemporaryFailure: The source cannot be reached now.
+        """
+        from paraply._native import MySqlConnection
+
+        if not is_time_zone(zone):
+            return None
+        try:
+            connection = _connect(self.url, MySqlConnection, self.timeout)
+        except ConnectionFailed as error:
+            raise TemporaryFailure(f"the source is needed for a time in its time zone {zone}: {error}") from error
+        try:
+            connection.query(f"SET SESSION time_zone='{zone}'")
+            rows = connection.query(f"SELECT DATE_FORMAT(FROM_UNIXTIME({int(seconds)}), '%Y-%m-%d %H:%i:%s')")[0][1]
+        except ConnectionFailed as error:
+            raise TemporaryFailure(f"the source is needed for a time in its time zone {zone}: {error}") from error
+        except ServerError:
+            return None
+        finally:
+            connection.close()
+        return _text(rows[0][0]) if rows else None
 
     def semi_sync_refusal(self) -> str | None:
         """Return the reason why the source, with its present settings, does not wait for acknowledgements; None if it does.

@@ -21,13 +21,14 @@ class Default:
             values (CURRENT_TIMESTAMP, ``(uuid())``).
         text: A literal's value as text, unquoted; None for DEFAULT NULL.
         form: Form of the literal: a ``string``, a ``number`` as written, a ``temporal`` literal (``DATE'...'``), ``bytes`` or ``bits`` in
-            hexadecimal (``bits`` are a number in a numeric context), or ``utc`` for the value of a TIMESTAMP in UTC.
+            hexadecimal (``bits`` are a number in a numeric context), or ``utc`` for the value of a TIMESTAMP in UTC. ``now`` is the
+            expression CURRENT_TIMESTAMP or one of its synonyms; ``text`` has its fractional digits.
         introduced: Whether the literal is bytes, or text that is not ASCII, after the name of a character set (``_latin1 x'E9'``).
     """
 
     kind: Literal["none", "literal", "automatic", "expression"] = "none"
     text: str | None = None
-    form: Literal["string", "number", "temporal", "bytes", "bits", "utc"] = "string"
+    form: Literal["string", "number", "temporal", "bytes", "bits", "utc", "now"] = "string"
     introduced: bool = False
 
 

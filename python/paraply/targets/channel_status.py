@@ -68,6 +68,8 @@ class ChannelStatus:
         ahead: Number of transactions that are committed after a gap.
         fingerprint: Identity of sources, filters and start.
         pending: A statement with an unknown outcome, in words; None for none (R25b).
+        gtid_mode: GTID mode of the last run; empty if not known, and on a target without GTIDs.
+        missing: Applied GTIDs that the server's own GTID set lacks (mode ``record``); empty if it holds all of them.
         sign: Last status that a run wrote; None if no run wrote one.
         pause: The pause of the channel; None if it is not paused.
     """
@@ -83,6 +85,8 @@ class ChannelStatus:
     ahead: int = 0
     fingerprint: str = ""
     pending: str | None = None
+    gtid_mode: str = ""
+    missing: str = ""
     sign: LastSign | None = None
     pause: Pause | None = None
 

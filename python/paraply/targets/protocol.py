@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from paraply.targets.ddl_answer import DdlAnswer
 
 if TYPE_CHECKING:
     from paraply._native import Block, Format, GtidSet, TableMap, Transaction
@@ -13,7 +15,22 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus, Pause
 
-__all__ = ["ApplyPlan", "Capabilities", "Forecast", "Inspection", "Progress", "RowForecast", "Session", "Standing", "StatusRow", "Target"]
+__all__ = [
+    "ApplyPlan",
+    "Capabilities",
+    "Forecast",
+    "Inspection",
+    "LocalTime",
+    "Progress",
+    "RowForecast",
+    "Session",
+    "Standing",
+    "StatusRow",
+    "Target",
+]
+
+LocalTime = Callable[[str, int], str | None]
+"""Returns the local time in a session's time zone at a Unix time in seconds, as ``YYYY-MM-DD hh:mm:ss``; None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +52,9 @@ class ApplyPlan:
         xa: Whether the log has XA transactions that are prepared and ended separately (R35).
         lower_case_table_names: The source's setting of that name, where it is known.
         renames: Whether tables have other names on the target, so that its own GTIDs do not show which transactions it holds.
+        answer: The answer ``done`` for the first statement of the run, if it does not belong to a statement that an earlier run began.
+        live: Whether the target is a replica of a live source, so that ``auto`` prefers a mode that keeps its GTIDs right at every moment.
+        local_time: Asks the source for a local time; None if there is no source to ask.
     """
 
     channel: str
@@ -51,6 +71,9 @@ class ApplyPlan:
     xa: bool = False
     lower_case_table_names: int | None = None
     renames: bool = False
+    answer: DdlAnswer = field(default_factory=DdlAnswer, compare=False)
+    live: bool = False
+    local_time: LocalTime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +130,7 @@ class Inspection:
         notes: Remarks about the target for the user.
         runs_events: Whether the target runs scheduled events.
         history: GTIDs that the target wrote or holds by its own account, and its server id; only for a plan with renames.
+        mode_note: Remark about the GTID mode.
     """
 
     progress: Progress
@@ -118,6 +142,7 @@ class Inspection:
     notes: tuple[str, ...] = ()
     runs_events: bool = False
     history: tuple[GtidSet, int] | None = None
+    mode_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +386,13 @@ class Target(Protocol):
 
     def finish(self, executed: GtidSet) -> None:
         """Finish after everything is applied; mode ``record`` adds the set to gtid_purged (R26)."""
+
+    def complete_gtids(self, executed: GtidSet) -> None:
+        """Make the applied GTIDs the target's own at a stop before the end of the log, if the mode does so only at the end (``record``).
+
+        Args:
+            executed: Applied GTIDs; on MariaDB without gaps between them.
+        """
 
     def left_prepared(self) -> list[str]:
         """Return the XA transactions of the log that are prepared and not ended (R35)."""

@@ -321,6 +321,9 @@ class Target:
     def left_prepared(self) -> list[str]:
         return []
 
+    def complete_gtids(self, executed: GtidSet) -> None:
+        self.completed = executed
+
     def finish(self, executed: GtidSet) -> None:
         self.finished = executed
 

@@ -12,7 +12,10 @@ from paraply.applier.execute.retry import RetryPolicy, StormGuard
 from paraply.applier.execute.scheduled_event_note import logged_event
 from paraply.applier.execute.split import SplitSession
 from paraply.applier.schedule.contention import Contention, tables_of
+from paraply.errors import ConnectionFailed
+from paraply.observe.outage import Outage
 from paraply.runtime import runtime
+from paraply.targets.ddl_answer import DdlAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,6 +50,8 @@ class SharedTarget:
         self.executor: PartWorkers | None = None
         """Part workers for large transactions; only with a policy that splits them."""
         self._mutex = runtime.lock()
+        self.outage = Outage()
+        """Loss of the target."""
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[Target]:
@@ -56,7 +61,12 @@ class SharedTarget:
 
     def session(self) -> Session:
         """Open a new session for the calling thread."""
-        session = self._target.session()
+        try:
+            session = self._target.session()
+        except ConnectionFailed as error:
+            self.outage.lost(error)
+            raise
+        self.outage.back()
         return session if self.executor is None else SplitSession(cast("BranchSession", session), self.executor)
 
     def committed(self, block: Block) -> bool:
@@ -120,6 +130,8 @@ class RunState:
         self.notes: list[str] = []
         self.runs_events = False
         """True if the target runs scheduled events, which a logged statement may make or change."""
+        self.answer = DdlAnswer()
+        """The user's answer about a statement that was made by hand."""
         self.transactions = 0
         self.commits = 0
         self.skipped = 0

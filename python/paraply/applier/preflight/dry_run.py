@@ -267,6 +267,8 @@ def _note_statements(
         problem = error.message
     forecast = ddl_forecast.forecast(followed, runs=runs) if runs or not renaming.renames else StatementOutcome()
     problem = forecast.problem or problem
+    if runs and options.ddl_decision == "done" and not found.transactions and not found.statements:
+        problem = ""  # the first statement, which the user has made by hand; the apply compares it with the target
     noted = []
     for statement in transaction.statements:
         try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from paraply.applier.options import keeps_gtids_right
 from paraply.applier.preflight.beside import check_beside, holds_log, sizes_at_start
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.plan import RunPlan, check_gap, check_stop, make_run_plan
@@ -14,6 +15,7 @@ from paraply.applier.preflight.timestamp_column import check_tables
 from paraply.applier.preflight.xa import XaFound, check_xa, find_ahead
 from paraply.applier.selection.renaming import Renaming
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, LogNotUnderstood, ParaplyError, UsageError
+from paraply.targets.ddl_answer import DdlAnswer
 from paraply.targets.protocol import ApplyPlan, Progress
 from paraply.targets.retrying import with_retries
 
@@ -147,6 +149,9 @@ def run_preflight(
         xa=bool(xa),
         lower_case_table_names=options.lower_case_table_names,
         renames=bool(options.renames),
+        answer=DdlAnswer(given=options.ddl_decision == "done"),
+        live=options.live and keeps_gtids_right(options.merge),
+        local_time=options.local_time,
     )
     reads_tables = bool(options.filters or options.timestamp_column) and not tables
     inspect = with_retries(lambda: target.inspect(plan, tables=reads_tables or bool(options.renames)))

@@ -10,6 +10,7 @@ from paraply.applier.schedule.job_list import Job
 from paraply.applier.schedule.policy import Needs, Policy, runs_statement
 from paraply.errors import ParaplyError, PrecedingFailed
 from paraply.runtime import runtime
+from paraply.targets.ddl_answer import NOT_USED
 from paraply.targets.progress.file_ledger import end_of
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ class Coordinator:
         held = sum(block.transaction_count + block.skipped for block in blocks)
         self._pending += item.transactions - held
         statement = blocks.pop() if item.changes and blocks and runs_statement(blocks[-1]) else None
+        self._note_answer(blocks, statement)
         most = 1 if self._done else (self._gate and self._gate.most_at_once) or self._executor.most_at_once
         if not all(self._hand_out(blocks[place : place + most]) for place in range(0, len(blocks), most)):
             return False
@@ -190,6 +192,14 @@ class Coordinator:
         if statement is not None and not self._hand_out([statement]):
             return False
         return not item.reread or self._reread()
+
+    def _note_answer(self, blocks: Sequence[Block], statement: Block | None) -> None:
+        """Let the user's answer about a statement meet the first statement, or the rows before it."""
+        answer = self._run.answer
+        if answer.open and any(block.rows for block in blocks) and answer.meet_rows():
+            self._run.note(NOT_USED)
+        if statement is not None:
+            answer.meet(statement)
 
     def _hand_out(self, blocks: Sequence[Block]) -> bool:
         """Hand out blocks. If the policy refuses one, raise its error after the blocks before it are handed out."""

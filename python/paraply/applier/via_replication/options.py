@@ -47,6 +47,11 @@ def check_via(options: Options) -> None:
         )
     if options.workers < 1:
         raise UsageError("--via replication applies in the server's workers: give --workers 1 or more")
+    if options.ddl_decision == "done":
+        raise UsageError(
+            "--ddl-done with --via replication: the target's own replication would run the statement; take this step with --via sessions,"
+            " up to the statement's GTID (--stop-at of apply, --until of replicate), and then go on with --via replication"
+        )
     if options.filters:
         raise UsageError("--via replication sends whole transactions, without filters by database or table: use --via sessions")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from paraply.schema.collations import canonical_collation
-from paraply.schema.ddl.literals import read_bytes, read_literal
+from paraply.schema.ddl.literals import read_bytes, read_literal, read_now
 from paraply.schema.model import Default, KeyPart
 from paraply.schema.types import TypeSpec, accept_compressed, read_type
 
@@ -140,8 +140,8 @@ def _skip_attribute(cursor: Cursor) -> None:
 
 
 def _default(cursor: Cursor) -> Default:
-    """Read a default; only a literal has a known value."""
-    found = read_literal(cursor)
+    """Read a default; only a literal has a known value, and CURRENT_TIMESTAMP one that the statement's time tells."""
+    found = read_literal(cursor) or read_now(cursor)
     if found is None:
         _skip_default(cursor)
     return found or Default("expression")

@@ -12,11 +12,12 @@ from paraply.schema.model import Default
 if TYPE_CHECKING:
     from paraply.schema.ddl.cursor import Cursor
 
-__all__ = ["CODECS", "read_bytes", "read_literal", "to_utc"]
+__all__ = ["CODECS", "read_bytes", "read_literal", "read_now", "time_zone", "to_utc"]
 
 CODECS = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "ascii": "ascii", "latin1": "cp1252"}
 """Python's codecs for these character sets. Text with bytes that the codec does not know is not decoded."""
 _TEMPORAL = ("DATE", "TIME", "TIMESTAMP")
+_NOW = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "NOW")
 
 
 def read_literal(cursor: Cursor) -> Default | None:
@@ -61,6 +62,40 @@ def _literal(cursor: Cursor) -> Default | None:
         cursor.next()
         return Default("literal", cursor.string(), "temporal")
     return _introduced(cursor)
+
+
+def read_now(cursor: Cursor) -> Default | None:
+    """Read CURRENT_TIMESTAMP or a synonym, possibly in parentheses; return None and read nothing if there is none.
+
+    >>> from paraply.schema.ddl.cursor import Cursor
+    >>> from paraply.schema.ddl.rules import Rules
+    >>> [read_now(Cursor(text, Rules())) for text in ("(now(3))", "SYSDATE()")]
+    [Default(kind='expression', text='3', form='now', introduced=False), None]
+    """
+    start = cursor.index
+    found = _now_in_parentheses(cursor) if cursor.at("(") else _now(cursor)
+    if found is None:
+        cursor.index = start
+    return found
+
+
+def _now_in_parentheses(cursor: Cursor) -> Default | None:
+    cursor.expect("(")
+    found = _now_in_parentheses(cursor) if cursor.at("(") else _now(cursor)
+    return found if found is not None and cursor.accept(")") else None
+
+
+def _now(cursor: Cursor) -> Default | None:
+    name = cursor.accept_any(_NOW)
+    if name is None or (name == "NOW" and not cursor.at("(")):
+        return None
+    digits = "0"
+    if cursor.accept("("):
+        if cursor.token.kind == "number":
+            digits = cursor.next().text
+        if not cursor.accept(")"):
+            return None
+    return Default("expression", digits, "now") if digits in set("0123456") else None
 
 
 def read_bytes(cursor: Cursor) -> Default | None:
@@ -136,7 +171,7 @@ def to_utc(text: str, zone: str | None) -> str | None:
     >>> to_utc("2024-01-01 05:00:00.5", "+05:30"), to_utc("2024-03-31 02:30:00", "Europe/Berlin"), to_utc("2024-01-01", "SYSTEM")
     ('2023-12-31 23:30:00.500000', None, None)
     """
-    found = None if zone is None else _zone(zone)
+    found = None if zone is None else time_zone(zone)
     if found is None:
         return None
     try:
@@ -154,7 +189,8 @@ def to_utc(text: str, zone: str | None) -> str | None:
     return first.replace(tzinfo=None).isoformat(" ")
 
 
-def _zone(name: str) -> tzinfo | None:
+def time_zone(name: str) -> tzinfo | None:
+    """Return a session's time zone; None for ``SYSTEM``, which only the server knows, and for a name that is not known here."""
     if name[:1] in {"+", "-"}:
         hours, _, minutes = name[1:].partition(":")
         if not (hours.isdecimal() and minutes.isdecimal()):

@@ -23,6 +23,7 @@ __all__ = [
     "Record",
     "check_gaps",
     "choose_mode",
+    "mode_named",
     "own_identity",
     "read_facts",
 ]
@@ -278,7 +279,12 @@ class MariaDbRecord(GtidMode):
 
 
 class MariaDbPreserve(GtidMode):
-    """Mode ``preserve`` on MariaDB: each transaction is logged under its own GTID; the binlog's position is the progress."""
+    """Mode ``preserve`` on MariaDB: each transaction is logged under its own GTID; the binlog's position is the progress.
+
+    Args:
+        live: Whether the source is a live server, and so another one. What the target wrote itself in a domain of the source is no
+            progress then.
+    """
 
     name = "preserve"
     merges = False
@@ -286,6 +292,9 @@ class MariaDbPreserve(GtidMode):
     statements_before = (1, 2)
     holds_gaps = False
     xa_under_gtid = True
+
+    def __init__(self, *, live: bool = False) -> None:
+        self._live = live
 
     def begin(self, gtid: str | None) -> list[str]:
         """Return the statements before a transaction."""
@@ -319,7 +328,28 @@ class MariaDbPreserve(GtidMode):
 
     def own_executed(self, connection: Connection) -> str:
         """Return the GTIDs that are applied according to the target's own GTID state."""
-        return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_binlog_pos"))[0][0])
+        if not self._live:
+            return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_binlog_pos"))[0][0])
+        own, state = rows_of(connection.query("SELECT @@GLOBAL.server_id, @@GLOBAL.gtid_binlog_state"))[0]
+        return source_position(to_text(state), to_int(own))
+
+
+def source_position(state: str, own: int) -> str:
+    """Return the position of a binlog without what the server itself wrote in the domains of others.
+
+    Args:
+        state: ``gtid_binlog_state``: the last GTID of each server in each domain.
+        own: The server's own ``server_id``.
+
+    >>> source_position("0-1-14,0-2-15,7-2-3", 2)
+    '0-1-14,7-2-3'
+    """
+    last: dict[str, tuple[bool, int, str]] = {}
+    for gtid in (part.strip() for part in state.split(",")):
+        if gtid:
+            domain, server, number = gtid.split("-")
+            last[domain] = max(last.get(domain, (False, 0, "")), (int(server) != own, int(number), gtid))
+    return ",".join(gtid for _, _, gtid in last.values())
 
 
 def check_gaps(plan: ApplyPlan, mode: GtidMode) -> None:
@@ -369,9 +399,14 @@ def choose_mode(plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
     return mode
 
 
+def mode_named(name: str, plan: ApplyPlan, server: ServerKind) -> GtidMode:
+    """Return a mode of a target with GTIDs, whatever speaks against it."""
+    return _make(name, plan, Facts(gtids=True, log_bin=True, replicas=0, group_member=False), server)
+
+
 def _make(name: str, plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
     if server.mariadb:
-        return {"record": MariaDbRecord, "preserve": MariaDbPreserve, "none": NoGtids}[name]()
+        return MariaDbPreserve(live=plan.live) if name == "preserve" else {"record": MariaDbRecord, "none": NoGtids}[name]()
     if not facts.gtids:
         return NoGtids()
     modes: dict[str, type[_MySqlMode]] = {"record": Record, "preserve": Preserve, "none": MySqlNone}

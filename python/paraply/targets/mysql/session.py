@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from paraply._native import format_statement
 from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
+from paraply.targets.ddl_answer import name_way_on
 from paraply.targets.mysql.batch_commit import apply_and_commit
 from paraply.targets.mysql.ddl.statement import StatementRunner
 from paraply.targets.mysql.errors import cascade_hint, explain, interrupted, names_a_row, table_of
@@ -164,7 +165,9 @@ class MySqlSession:
                 self.close()
                 raise ConnectionLost(f"the statement was interrupted, and it is not known what it did: {error.message}") from None
             self.rollback()
-            raise self.explained(error, block) from None
+            found = self.explained(error, block)
+            name_way_on(found)
+            raise found from None
         self._context.forget_tables(runner.words)
         self._context.ledger.acknowledge(block, self.slot)
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from paraply._native import GtidSet, MySqlConnection
 from paraply.errors import ConnectionFailed, ParaplyError, ServerError, UsageError
-from paraply.targets.mysql.context import ChannelContext, MySqlContext, session_settings
+from paraply.targets.mysql.context import ChannelContext, MySqlContext, quieten
 from paraply.targets.mysql.errors import connect_error, explain, interrupted
-from paraply.targets.mysql.gtid_mode import GtidMode, check_gaps, choose_mode, read_facts
+from paraply.targets.mysql.gtid_mode import GtidMode, check_gaps
 from paraply.targets.mysql.lock_waits import RowWaits, describe_wait, lock_holders, telling
 from paraply.targets.mysql.preflight.ddl_forecast import StatementForecast
 from paraply.targets.mysql.preflight.inspect import check_family, inspect_server, own_tables
@@ -24,6 +24,7 @@ from paraply.targets.mysql.progress.recovery import settle_at_start, settle_bloc
 from paraply.targets.mysql.progress.status_row import MySqlStatusRow, open_status_row
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.replica_channel import take_away
+from paraply.targets.mysql.replica_mode import choose, earlier_executed
 from paraply.targets.mysql.rows.foreign_keys import References, may_ask
 from paraply.targets.mysql.rows.last_writer import MySqlLastWriter
 from paraply.targets.mysql.server_version import ServerKind
@@ -295,6 +296,10 @@ class MySqlTarget:
         """
         self._read(lambda control: self._finish(control, executed))
 
+    def complete_gtids(self, executed: GtidSet) -> None:
+        """Make the applied GTIDs the target's own, at a stop before the end of the log."""
+        self._read(lambda control: self.context.mode.finish(control, executed))
+
     def _finish(self, control: Connection, executed: GtidSet) -> None:
         context = self.context
         with telling(self.connect, control.connection_id, "the end"):
@@ -318,15 +323,16 @@ class MySqlTarget:
         server = self._server = ServerKind.parse(control.server_version)
         check_family(server, plan)
         check_server(control, server)
-        mode = choose_mode(plan, read_facts(control, server), server)
+        store = ProgressStore(plan.channel)
+        mode = choose(control, plan, server, store)
         grants = check_user(control, server, mode)
         check_gaps(plan, mode)
-        quiet = _quieten(control, mode, server)
+        quiet = quieten(control, mode, server)
         packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
         checker = TableChecker.of(control, server, plan)
         last_writer = MySqlLastWriter(plan.timestamp_column) if plan.timestamp_column else None
         asks = not server.mariadb and last_writer is None and may_ask(control, mode, grants)
-        channel, stored = self._take_channel(control, plan, server, mode, quiet)
+        channel, stored = self._take_channel(control, plan, server, mode, quiet, store)
         take_away(control, plan.channel)
         branches = _recover_branches(control, plan)
         stored, settled = settle_at_start(channel, control, stored, plan)
@@ -348,16 +354,18 @@ class MySqlTarget:
             references=References() if asks else None,
             last_writer=last_writer,
             max_packet=packet,
+            answer=plan.answer,
         )
         return progress
 
     def _take_channel(
-        self, control: Connection, plan: ApplyPlan, server: ServerKind, mode: GtidMode, quiet: tuple[str, ...]
+        self, control: Connection, plan: ApplyPlan, server: ServerKind, mode: GtidMode, quiet: tuple[str, ...], store: ProgressStore
     ) -> tuple[ChannelContext, StoredProgress]:
         """Raise the channel's epoch, and return the channel with its progress."""
-        store = ProgressStore(plan.channel)
         store.create_schema(control)
         stored = store.open(control, plan.fingerprint)
+        stored.executed.extend(earlier_executed(control, plan, server, mode, store.kept_mode(control)[1]))
+        store.keep_mode(control, mode.name, stored.epoch)
         channel = ChannelContext(
             connect=self.connect, server=server, mode=mode, store=store, xa=XaStore(plan.channel), epoch=stored.epoch, quiet_settings=quiet
         )
@@ -397,26 +405,6 @@ class MySqlTarget:
                 control.query(setting)
             self._control = control
         return self._control
-
-
-def _quieten(control: Connection, mode: GtidMode, server: ServerKind) -> tuple[str, ...]:
-    """Keep the progress of a connection out of the target's log; return the statements that do it.
-
-    Raises:
-        UsageError: The user lacks the privilege.
-    """
-    settings = session_settings(hidden=mode.keeps_out)
-    try:
-        for setting in settings:
-            control.query(setting)
-    except ServerError as error:
-        if error.code == 1227:
-            raise UsageError(
-                f"--gtid {mode.name} needs the privilege to leave the binlog out: grant the user"
-                f" {'BINLOG ADMIN' if server.mariadb else 'SYSTEM_VARIABLES_ADMIN'}, or use --gtid none"
-            ) from None
-        raise
-    return tuple(settings)
 
 
 def _recover_branches(control: Connection, plan: ApplyPlan) -> BranchStore:

@@ -15,8 +15,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood
+from paraply.targets.ddl_answer import DdlAnswer
 from paraply.targets.mysql.server_version import ServerKind
+from paraply.targets.postgres.ddl.done import DoneDdl, done_changes
 from paraply.targets.postgres.ddl.schema_change import DdlPlan, TableKey, parents, plan_changes
+from paraply.targets.postgres.ddl.statement_time import StatementTime
 from paraply.targets.postgres.progress.source_tables import other_case
 from paraply.targets.postgres.table_check import check_counterpart
 from paraply.targets.postgres.types import map_table
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from paraply.targets.postgres.renderer import Renderer
     from paraply.targets.postgres.xa import LeftOut
     from paraply.targets.progress.gtid_ledger import ProgressLedger
+    from paraply.targets.protocol import LocalTime
 
 __all__ = ["PgContext", "SourceDefinitions"]
 
@@ -52,6 +56,8 @@ class SourceDefinitions:
         self._checked: set[tuple[str, bool]] = set()
         self._changes: list[SchemaChange] | None = None
         self._undecided: dict[int, dict[TableKey, Table]] = {}
+        self.local_time: LocalTime | None = None
+        """Asks the source for a local time; None if there is no source to ask."""
 
     def __contains__(self, key: TableKey) -> bool:
         """Return True if a table is known."""
@@ -91,7 +97,18 @@ class SourceDefinitions:
             return DdlPlan()
         if self._changes is None:
             raise LogNotUnderstood("a statement whose effect on the tables is not known")
-        return plan_changes(self._changes, self._tables)
+        statements = [statement for transaction in block.transactions for statement in transaction.statements]
+        return plan_changes(self._changes, self._tables, StatementTime.of(statements, self.local_time))
+
+    def plan_done(self) -> DoneDdl:
+        """Return the definitions after a DDL that counts as done, and what the target must look like.
+
+        Raises:
+            LogNotUnderstood: The log does not tell the definitions.
+        """
+        if self._changes is None:
+            raise LogNotUnderstood("a statement whose effect on the tables is not known")
+        return done_changes(self._changes, self._tables)
 
     def define(self, plan: DdlPlan) -> dict[TableKey, Table]:
         """Take over the definitions of a DDL; return the definitions before it."""
@@ -174,6 +191,7 @@ class PgContext:
         last_writer: Writes rows by their timestamps (policy ``unordered``), else None.
         left_out: The XA transactions without any rows to apply.
         on_committed: Called with each block once it is known to be committed.
+        answer: The user's answer about a statement that was made by hand.
     """
 
     channel: Channel
@@ -184,6 +202,7 @@ class PgContext:
     last_writer: PgLastWriter | None
     left_out: LeftOut
     on_committed: Callable[[Block], None] | None = None
+    answer: DdlAnswer = field(default_factory=DdlAnswer)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _slots: dict[int, int] = field(default_factory=dict, repr=False)
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, ParaplyError, RowNotFound, ValueNotStorable
+from paraply.targets.ddl_answer import name_way_on
 from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.ddl.schema_change import DdlPlan, MustBeEmpty, MustLack
 from paraply.targets.postgres.errors import TOO_LARGE, failure
@@ -137,15 +138,19 @@ class PostgresSession:
         if block.kind in _XA:
             self._record_xa(block)
             return
+        done = self._context.answer.covers(block)
         try:
-            plan = self._context.definitions.plan_ddl(block)
+            plan = self._plan_done(block) if done else self._context.definitions.plan_ddl(block)
         except ParaplyError as error:
+            if not done:
+                name_way_on(error)
             raise self._located(error, block) from error
         before = self._context.definitions.define(plan)
         try:
             self._begin(block, [])
             self._run_plan(block, plan)
-            self._send([], self._render(block), block)
+            if not done:
+                self._send([], self._render(block), block)
             self.commit()
         except ConnectionLost:
             # Target.committed determines the outcome, and keeps or restores the definitions.
@@ -155,6 +160,15 @@ class PostgresSession:
             self._context.definitions.restore(before)
             self.rollback()
             raise
+
+    def _plan_done(self, block: Block) -> DdlPlan:
+        """Compare the target with a statement that counts as done; return its definitions."""
+        done = self._context.definitions.plan_done()
+        try:
+            done.check(self._connection)
+        except StatementFailed as failed:
+            raise self._failure(failed, block, "") from failed
+        return done.plan
 
     def _record_xa(self, block: Block) -> None:
         """Record a part of an XA transaction that applies nothing, because it has no rows or the filters leave them out.
@@ -238,7 +252,9 @@ class PostgresSession:
         try:
             self._connection.run([sql])
         except StatementFailed as failed:
-            raise self._failure(failed, block, table.full_name if table is not None else "") from failed
+            error = self._failure(failed, block, table.full_name if table is not None else "")
+            name_way_on(error)
+            raise error from failed
 
     def _check_condition(self, step: MustBeEmpty | MustLack, block: Block) -> None:
         found = self._connection.run([step.query.encode()])[0]

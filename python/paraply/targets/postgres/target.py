@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from paraply.errors import ConnectionFailed, ParaplyError, UsageError
 from paraply.schema.ddl.change import AlterDatabase, Irrelevant
+from paraply.targets.ddl_answer import name_way_on
 from paraply.targets.postgres.branches import PgBranches, check_two_phase
 from paraply.targets.postgres.connection import PgConnection, StatementFailed, is_local
 from paraply.targets.postgres.ddl.create import create_source_table
 from paraply.targets.postgres.ddl.schema_change import MustBeEmpty, TableKey, plan_changes
+from paraply.targets.postgres.ddl.statement_time import StatementTime
 from paraply.targets.postgres.definitions import PgContext, SourceDefinitions
 from paraply.targets.postgres.embedded import EmbeddedPostgres
 from paraply.targets.postgres.errors import failure
@@ -170,7 +172,9 @@ class PostgresTarget:
             last_writer=last_writer,
             left_out=left_out,
             on_committed=self._on_committed,
+            answer=plan.answer,
         )
+        self._definitions.local_time = plan.local_time
         progress.notes.extend(reports)
         return progress
 
@@ -238,7 +242,13 @@ class PostgresTarget:
 
     def check_ddl(self, forecast: Forecast) -> None:
         """Raise the error that a DDL would end with, from the steps that ``execute_statement`` would take."""
-        for step in plan_changes(forecast.changes, forecast.known).steps:
+        time = StatementTime.of(forecast.transaction.statements)
+        try:
+            steps = plan_changes(forecast.changes, forecast.known, time).steps
+        except ParaplyError as error:
+            name_way_on(error)
+            raise
+        for step in steps:
             if isinstance(step, MustBeEmpty) and step.table in forecast.written:
                 raise step.refusal()
 
@@ -318,6 +328,9 @@ class PostgresTarget:
     def finish(self, executed: GtidSet) -> None:  # noqa: ARG002 - each block has kept its own
         """Record that everything is applied. Tries again if the connection is lost, because it was idle for the whole run."""
         with_retries(self._finish, ConnectionFailed)
+
+    def complete_gtids(self, executed: GtidSet) -> None:
+        """Do nothing: PostgreSQL has no GTIDs of its own."""
 
     def _finish(self) -> None:
         with self._control_lock, patiently(self._connect_control(), self._uri or "", "the end"):

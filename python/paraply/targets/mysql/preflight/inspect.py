@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from paraply._native import GtidSet
 from paraply.errors import UsageError
 from paraply.schema.readers.live import read_tables
-from paraply.targets.mysql.gtid_mode import choose_mode, own_identity, read_facts
+from paraply.targets.mysql.gtid_mode import own_identity
 from paraply.targets.mysql.preflight.privileges import check_user
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
+from paraply.targets.mysql.replica_mode import choose, earlier_executed
 from paraply.targets.mysql.scheduled_events import scheduled_events
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import Connection, rows_of, to_int, to_text
@@ -53,18 +54,23 @@ def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> 
     """
     server = ServerKind.parse(connection.server_version)
     check_family(server, plan)
-    mode = choose_mode(plan, read_facts(connection, server), server)
+    store = ProgressStore(plan.channel)
+    mode = choose(connection, plan, server, store)
     check_user(connection, server, mode)
     if plan.two_phase:
         check_two_phase(connection)
-    stored = ProgressStore(plan.channel).look(connection, plan.fingerprint)
-    own = mode.own_executed(connection) if plan.has_gtids else ""
+    stored = store.look(connection, plan.fingerprint)
+    own = [mode.own_executed(connection)] if plan.has_gtids else []
+    own += earlier_executed(connection, plan, server, mode, store.kept_mode(connection)[1])
     progress = _progress(stored, own, has_gtids=plan.has_gtids)
     known = tuple(own_tables(connection, None)) if tables else ()
     writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
     runs_events, notes = scheduled_events(connection)
     history = _history(connection, server) if plan.renames else None
-    return Inspection(progress, mode.name, mode.merges, known, writes, _xa(connection, plan), tuple(notes), runs_events, history)
+    prepared = _xa(connection, plan)
+    return Inspection(
+        progress, mode.name, mode.merges, known, writes, prepared, tuple(notes), runs_events, history=history, mode_note=mode.note
+    )
 
 
 def _history(connection: Connection, server: ServerKind) -> tuple[GtidSet, int]:
@@ -91,12 +97,12 @@ def _xa(connection: Connection, plan: ApplyPlan) -> frozenset[str]:
     return prepared_xids(connection) | {part.xid for part in rows if part.state != PREPARED}
 
 
-def _progress(stored: StoredProgress | None, own: str, *, has_gtids: bool) -> Progress:
+def _progress(stored: StoredProgress | None, own: list[str], *, has_gtids: bool) -> Progress:
     """Return the stored progress together with the server's own executed GTIDs."""
     if stored is None:
-        return Progress(GtidSet(own))
+        return Progress(read_executed(own, GtidSet).gtids)
     if not has_gtids:
         places = stored.places()
         return Progress(GtidSet(""), places.file, places.offset, stored.ordinal, resumed=True, done=places.done)
-    executed = read_executed([*stored.executed, own], GtidSet)
+    executed = read_executed([*stored.executed, *own], GtidSet)
     return Progress(executed.gtids, stored.file, stored.position, stored.ordinal, resumed=True, low=executed.low)

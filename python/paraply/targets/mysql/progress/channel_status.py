@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paraply._native import GtidSet
 from paraply.errors import ParaplyError
 from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, gtid_union, read_sign
 from paraply.targets.mysql.errors import explain
@@ -57,14 +58,18 @@ def _channel(connection: Connection, name: str, fingerprint: str, sign: LastSign
     fill_progress(status, stored.kept, stored.rows)
     status.pause = read_pause(connection, name)
     status.pending = _words(stored.pending_ddl)
-    if sign is not None and sign.status.get("gtid_mode") == "preserve":  # in this mode, the server's own GTIDs are the progress
-        status.executed = gtid_union(status.executed, _own(connection))
+    kept = ProgressStore(name).kept_mode(connection)[1]
+    status.gtid_mode = kept or str((sign.status if sign is not None else {}).get("gtid_mode") or "")
+    if status.gtid_mode == "preserve":  # in this mode, the server's own GTIDs are the progress
+        status.executed = gtid_union(status.executed, _own(connection, "gtid_binlog_pos"))
+    elif status.gtid_mode == "record" and status.executed:
+        status.missing = str(GtidSet(status.executed) - GtidSet(_own(connection, "gtid_slave_pos")))
     return status
 
 
-def _own(connection: Connection) -> str:
+def _own(connection: Connection, of_mariadb: str) -> str:
     mariadb = "mariadb" in connection.server_version.lower()
-    variable = "gtid_binlog_pos" if mariadb else "gtid_executed"
+    variable = of_mariadb if mariadb else "gtid_executed"
     return to_text(rows_of(connection.query(f"SELECT @@GLOBAL.{variable}"))[0][0]).replace("\n", "")
 
 

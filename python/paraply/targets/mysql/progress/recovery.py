@@ -31,6 +31,7 @@ def settle_at_start(
     notes: list[str] = []
     pending = stored.pending_ddl
     if pending is not None:
+        plan.answer.close()  # it is about this statement
         done = decide_pending(control, pending, plan.ddl_decision, logged=context.logs_hold(control, pending))
         if done:
             stored = _count_as_done(context, control, stored, plan, pending)

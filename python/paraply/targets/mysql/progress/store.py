@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["PendingDdl", "ProgressStore", "StoredProgress"]
 
 _TRIES = 3
-_UNKNOWN_COLUMN = 1054
+_UNKNOWN_COLUMN, _UNKNOWN_TABLE, _UNKNOWN_DATABASE = 1054, 1146, 1049
 _SCHEMA = (
     "CREATE DATABASE IF NOT EXISTS paraply",
     """CREATE TABLE IF NOT EXISTS paraply.channel (
@@ -57,7 +57,8 @@ _SCHEMA = (
   ddl_position BIGINT UNSIGNED NULL COMMENT 'offset behind it',
   ddl_database VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the database of what it makes or drops',
   ddl_table VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the table that it makes or drops',
-  ddl_existed TINYINT NULL COMMENT 'whether that stood there before'
+  ddl_existed TINYINT NULL COMMENT 'whether that stood there before',
+  gtid_mode VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'the GTID mode of the last run'
 ) ENGINE=InnoDB""",
     """CREATE TABLE IF NOT EXISTS paraply.progress (
   channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'name of the channel',
@@ -135,12 +136,10 @@ class ProgressStore:
         exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
         if to_int(rows_of(connection.query(exists))[0][0]) < 2:
             query_each(connection, _SCHEMA)
-        try:
-            connection.query("SELECT epoch FROM paraply.progress LIMIT 0")
-        except ServerError as error:
-            if error.code != _UNKNOWN_COLUMN:
-                raise
+        if not _has_column(connection, "progress", "epoch"):
             _alter(connection, "ADD COLUMN epoch BIGINT UNSIGNED NOT NULL DEFAULT 0 AFTER slot")
+        if not _has_column(connection, "channel", "gtid_mode"):
+            _alter(connection, "ADD COLUMN gtid_mode VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NULL", "channel")
         in_key = "table_schema='paraply' AND table_name='progress' AND index_name='PRIMARY' AND column_name='epoch'"
         if not to_int(rows_of(connection.query(f"SELECT COUNT(*) FROM information_schema.statistics WHERE {in_key}"))[0][0]):
             _alter(connection, "DROP PRIMARY KEY, ADD PRIMARY KEY (channel, slot, epoch)")
@@ -173,6 +172,22 @@ class ProgressStore:
             return self.read(connection)
         finally:
             self.unlock_statements(connection)
+
+    def kept_mode(self, connection: Connection) -> tuple[bool, str | None]:
+        """Return True if the channel exists, and the GTID mode of its last run; None if that is not known."""
+        try:
+            rows = rows_of(connection.query(f"SELECT gtid_mode FROM paraply.channel WHERE name={self._name}"))
+        except ServerError as error:
+            if error.code in (_UNKNOWN_TABLE, _UNKNOWN_DATABASE, *ACCESS_DENIED):
+                return False, None
+            if error.code != _UNKNOWN_COLUMN:
+                raise
+            return bool(rows_of(connection.query(f"SELECT 1 FROM paraply.channel WHERE name={self._name}"))), None
+        return bool(rows), (to_text(rows[0][0]) or None) if rows else None
+
+    def keep_mode(self, connection: Connection, mode: str, epoch: int) -> None:
+        """Store the GTID mode of this run."""
+        connection.query(f"UPDATE paraply.channel SET gtid_mode={text_literal(mode)} WHERE name={self._name} AND epoch={epoch}")
 
     def look(self, connection: Connection, fingerprint: str) -> StoredProgress | None:
         """Return the progress without writing anything; None if the channel has none.
@@ -364,9 +379,19 @@ class ProgressStore:
         return f" (open transactions: connections {', '.join(to_text(row[0]) for row in rows)})" if rows else ""
 
 
-def _alter(connection: Connection, change: str) -> None:
-    """Change the progress table of an older version to the form of this version."""
-    statement = f"ALTER TABLE paraply.progress {change}"
+def _has_column(connection: Connection, table: str, column: str) -> bool:
+    try:
+        connection.query(f"SELECT {column} FROM paraply.{table} LIMIT 0")
+    except ServerError as error:
+        if error.code != _UNKNOWN_COLUMN:
+            raise
+        return False
+    return True
+
+
+def _alter(connection: Connection, change: str, table: str = "progress") -> None:
+    """Change a table of an older version to the form of this version."""
+    statement = f"ALTER TABLE paraply.{table} {change}"
     try:
         connection.query(statement)
     except ServerError as error:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from paraply.schema.model import Column, Default
+    from paraply.targets.postgres.ddl.statement_time import StatementTime
 
 __all__ = ["fill_of"]
 
@@ -46,7 +47,7 @@ _DOUBLE_DIGITS = 15
 """Number of digits that every double keeps."""
 
 
-def fill_of(column: Column, mapping: ColumnMapping) -> str | None:
+def fill_of(column: Column, mapping: ColumnMapping, time: StatementTime | None = None) -> str | None:
     """Return the value of existing rows in a new column, as a literal; None if only the source knows it.
 
     Other forms of a default have different meanings in each family and version, and give None.
@@ -54,6 +55,7 @@ def fill_of(column: Column, mapping: ColumnMapping) -> str | None:
     Args:
         column: The new column in the source.
         mapping: Counterpart of the column in the target.
+        time: Time of the statement; None if not known.
 
     >>> from paraply.schema.model import Column
     >>> from paraply.targets.postgres.types import ColumnMapping
@@ -61,6 +63,8 @@ def fill_of(column: Column, mapping: ColumnMapping) -> str | None:
     True
     """
     default = column.default
+    if default is not None and default.form == "now" and column.generated is None:
+        return None if time is None else _now(default, column, mapping, time)
     if default is None or default.kind in {"automatic", "expression"} or column.generated is not None:
         return None
     if default.kind == "literal" and default.text is not None:
@@ -257,6 +261,16 @@ def _timestamp(default: Default, column: Column, mapping: ColumnMapping) -> str 
         return None
     zone = "+00" if mapping.kind == "timestamptz" else ""
     return f"{found.isoformat(' ')}{'.' + fraction if fraction else ''}{zone}"
+
+
+def _now(default: Default, column: Column, mapping: ColumnMapping, time: StatementTime) -> str | None:
+    """Return the time of the statement; None if the column has other digits than the expression, which a server would round or extend."""
+    digits = int(default.text or 0)
+    if digits != (column.scale or 0) or mapping.kind not in {"timestamp", "timestamptz"}:
+        return None
+    utc = mapping.kind == "timestamptz"
+    text = time.utc(digits) if utc else time.local(digits)
+    return None if text is None else quote_literal(f"{text}+00" if utc else text)
 
 
 def _interval(default: Default, column: Column, mapping: ColumnMapping) -> str | None:  # noqa: ARG001

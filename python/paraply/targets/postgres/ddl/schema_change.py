@@ -20,9 +20,11 @@ from paraply.targets.postgres.types import ColumnMapping, TableMapping, check_sc
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from paraply.targets.postgres.ddl.statement_time import StatementTime
+
 __all__ = ["DdlPlan", "MustBeEmpty", "MustLack", "create_table", "parents", "plan_changes"]
 
-_ADVICE = "make the change by hand in the target, or load the table again"
+_ADVICE = "make the change by hand in the target and start again with --ddl-done, or load the table again"
 TableKey = tuple[str, str]
 """Database and table."""
 
@@ -105,12 +107,13 @@ class DdlPlan:
         self.forget.add(key)
 
 
-def plan_changes(changes: Sequence[ch.SchemaChange], known: Mapping[TableKey, Table]) -> DdlPlan:
+def plan_changes(changes: Sequence[ch.SchemaChange], known: Mapping[TableKey, Table], time: StatementTime | None = None) -> DdlPlan:
     """Return the steps for the changes of one statement.
 
     Args:
         changes: Changes of the statement, in order.
         known: The source's tables before the statement, as far as the target has them.
+        time: Time of the statement; None if not known.
 
     Raises:
         LogNotUnderstood: A change is unknown, or PostgreSQL cannot reproduce it exactly.
@@ -118,11 +121,11 @@ def plan_changes(changes: Sequence[ch.SchemaChange], known: Mapping[TableKey, Ta
     """
     plan = DdlPlan()
     for change in changes:
-        plan.steps.extend(_steps(change, plan, known))
+        plan.steps.extend(_steps(change, plan, known, time))
     return plan
 
 
-def _steps(change: ch.SchemaChange, plan: DdlPlan, known: Mapping[TableKey, Table]) -> Iterator[Step]:
+def _steps(change: ch.SchemaChange, plan: DdlPlan, known: Mapping[TableKey, Table], time: StatementTime | None) -> Iterator[Step]:
     match change:
         case ch.CreateDatabase(database=database):
             yield f"CREATE SCHEMA IF NOT EXISTS {quote_identifier(check_schema_name(database))}"
@@ -147,7 +150,7 @@ def _steps(change: ch.SchemaChange, plan: DdlPlan, known: Mapping[TableKey, Tabl
             plan.remove((change.old.database, change.old.name))
             plan.put(change.new)
             if not change.consequence:
-                yield from _alter_table(change)
+                yield from _alter_table(change, time)
         case ch.Unknown(reason=reason):
             raise LogNotUnderstood(f"a statement whose effect on the schema is not known: {reason}")
         case ch.AlterDatabase() | ch.Irrelevant():
@@ -215,7 +218,7 @@ def _move_table(old_database: str, old_name: str, mapping: TableMapping, keys: S
         yield key.rename(mapping.schema, f"{passing}_{number}", index_name(mapping.table, key.name))
 
 
-def _alter_table(change: ch.AlterTable) -> Iterator[Step]:
+def _alter_table(change: ch.AlterTable, time: StatementTime | None) -> Iterator[Step]:
     """Yield the steps of an ALTER TABLE, renames first, so that all other steps use the new name."""
     old, new = map_table(change.old), map_table(change.new)
     yield from _without_rows(change)
@@ -231,7 +234,7 @@ def _alter_table(change: ch.AlterTable) -> Iterator[Step]:
         before = origin.get(column.name.lower())
         if before is not None:
             yield from _change_column(change, old.column(before), column, new)
-    yield from _add_columns(change, new, origin)
+    yield from _add_columns(change, new, origin, time)
     for name, key in carried_keys(change.new, new).items():
         if name not in kept:
             yield key.create(new)
@@ -363,18 +366,22 @@ def _collate(column: ColumnMapping) -> str:
     return ' COLLATE "C"' if column.is_text else ""
 
 
-def _add_columns(change: ch.AlterTable, table: TableMapping, origin: dict[str, str]) -> Iterator[Step]:
+def _add_columns(change: ch.AlterTable, table: TableMapping, origin: dict[str, str], time: StatementTime | None) -> Iterator[Step]:
     for source, column in zip(change.new.columns, table.columns, strict=True):
         if column.name.lower() not in origin:
-            yield from _add_column(change, source, column, table)
+            yield from _add_column(change, source, column, table, time)
 
 
-def _add_column(change: ch.AlterTable, source: Column, column: ColumnMapping, table: TableMapping) -> Iterator[Step]:
+def _add_column(
+    change: ch.AlterTable, source: Column, column: ColumnMapping, table: TableMapping, time: StatementTime | None
+) -> Iterator[Step]:
     """Yield the steps that add a column. Existing rows get the same value as on the source; the default itself is not copied."""
-    fill = fill_of(source, column)
+    fill = fill_of(source, column, time)
     add = f"ALTER TABLE {table.target} ADD COLUMN {column.definition}"
     if fill is None:
         reason = f"the new column {column.name} gets values that only the source can compute"
+        if source.default is not None and source.default.form == "now" and time is not None and time.unknown_zone:
+            reason += f" (the local time in its time zone {time.unknown_zone}, which the log does not tell)"
         yield MustBeEmpty(change.new.full_name, table.target, reason)
         yield add
     elif fill == "NULL":
