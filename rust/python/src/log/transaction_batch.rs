@@ -92,6 +92,19 @@ impl PyTransactionBatch {
         })
     }
 
+    /// Returns the batch of its transactions before this index.
+    fn before(&self, index: usize) -> Self {
+        let index = index.min(self.transactions.len());
+        let cut = |places: usize| index.min(places);
+        Self {
+            transactions: Arc::new(self.transactions[..index].to_vec()),
+            files: Arc::clone(&self.files),
+            passed: self.passed[..cut(self.passed.len())].to_vec(),
+            positions: self.positions[..cut(self.positions.len())].to_vec(),
+            wanted: self.wanted[..cut(self.wanted.len())].to_vec(),
+        }
+    }
+
     /// Returns the batch as its server changed the rows, if it logs cascades differently; none where the log agrees.
     #[pyo3(signature = (catalog, tables=None))]
     fn corrected(&self, py: Python<'_>, catalog: &PyCatalog, tables: Option<&PyTableFilter>) -> PyResult<Option<Self>> {
