@@ -21,7 +21,7 @@ from paraply.applier.preflight.inspect import (
     Start,
     contained_in_schema,
     first_definitions,
-    parse_gtids,
+    inspect_without_transactions,
     run_preflight,
     start_run,
 )
@@ -37,6 +37,7 @@ from paraply.applier.schedule.job_list import MOST_AHEAD, MOST_POSITIONS_AHEAD, 
 from paraply.applier.schedule.policy import check_combination, policy_kind
 from paraply.applier.schedule.session_order import SessionOrder
 from paraply.applier.selection.filters import Filters, filters_for
+from paraply.applier.selection.skip import SkippedXa, XaPart, skip_result
 from paraply.applier.selection.stop_result import check_result, stop_place
 from paraply.applier.via_replication.options import check_via, check_via_family, check_via_target
 from paraply.errors import ParaplyError, UsageError
@@ -44,7 +45,9 @@ from paraply.logs import beside_logs, log_paths
 from paraply.logs.companions import passed_over_note
 from paraply.logs.feed import Feed, FeedLimits, FeedRules
 from paraply.logs.file_order import check_order, read_heads
+from paraply.logs.skipping import Skipping
 from paraply.logs.stop_point import parse_stop
+from paraply.logs.transaction_set import TransactionSet
 from paraply.observe.counters import ApplyReport, Counters
 from paraply.observe.run_monitor import RunMonitor
 from paraply.observe.snapshot import make_report
@@ -112,6 +115,7 @@ class Applier:
         listen: For ``replication``: the address of this machine at which the target reads, as HOST or HOST:PORT.
         lower_case_table_names: The source's setting of that name, which logs do not contain. Under 1 rows have names in lower case, and
             statements the names as typed; names in ``filters`` are then compared in lower case.
+        skip: Transactions to leave out: a GTID set, or text, in which a GTID of MariaDB stands for itself. They count as executed.
 
     Raises:
         UsageError: An option, or a combination of options, is not allowed (R21a).
@@ -149,6 +153,7 @@ class Applier:
         via: Literal["sessions", "replication"] = "sessions",
         listen: str | None = None,
         lower_case_table_names: int | None = None,
+        skip: GtidSet | str | None = None,
     ) -> None:
         way = parse_via(via)
         workers = parse_workers(workers, way)
@@ -170,6 +175,7 @@ class Applier:
             ddl_decision=ddl_decision,
             filters=filters_for(target, filters or Filters(), lower_case_table_names),
             stop=stop or parse_stop(stop_at, stop_before),
+            skip=TransactionSet.of("--skip", skip),
             allow_gap=allow_gap,
             timestamp_column=timestamp_column,
             live=relay is not None,
@@ -195,6 +201,7 @@ class Applier:
         self._reader: LogReader | None = None
         self._workers: list[Worker] = []
         self._files: list[LogFile] = []
+        self._notes: list[str] = []
         self._monitor: RunMonitor | None = None
         self._executor: PartWorkers | None = None
         self._report: ApplyReport | None = None
@@ -261,13 +268,13 @@ class Applier:
         self._used = True
         look = self._look()
         if look is None:
-            self._report = ApplyReport()
+            self._report = ApplyReport(notes=self._notes, skip=skip_result(self._options.skip, None, 0))
             return self._report
         if self._on_plan is not None:
             self._on_plan(look.run_plan)
         with Timeline(self._trace) if self._trace is not None else nullcontext() as timeline:
             start = start_run(self._options, self._target, look)
-            run, feed = self._prepare(start)
+            run, feed = self._prepare(start, look.prepared)
             run.notes.extend(look.run_plan.notes)
             if look.run_plan.statement_changes is not None:
                 run.notes.append(look.run_plan.statement_changes.note)
@@ -311,7 +318,7 @@ class Applier:
         first = self._first_transaction()
         check_via_target(self._options, self._target, first)
         if first is None:
-            parse_gtids(self._options.start_after)
+            self._notes = inspect_without_transactions(self._options, self._target, files)
             return None
         if is_in_order_anyway(self._options, first, self._look_into_log()):
             self._ordered, self._options = True, replace(self._options, consistency=Consistency.ANY_TIME)
@@ -329,8 +336,13 @@ class Applier:
 
         return LogReader(self._options.paths, passes_statements=True) if self._relay is None else self._relay.reader()
 
-    def _prepare(self, start: Start) -> tuple[RunState, Feed]:
-        """Make the run's state and its reader stage."""
+    def _prepare(self, start: Start, prepared: frozenset[str]) -> tuple[RunState, Feed]:
+        """Make the run's state and its reader stage.
+
+        Args:
+            start: Start of the run.
+            prepared: XIDs that the target holds prepared.
+        """
         from paraply._native import Catalog, LogReader
 
         options = self._options
@@ -346,6 +358,8 @@ class Applier:
         def passed(transaction: Transaction) -> bool:
             return start.passed(transaction, options.paths)
 
+        skips = _skipping(options, start, passed, prepared)
+
         parts = PartMaker(options.workers) if options.splits else None
         feed = Feed(
             self._reader,
@@ -360,6 +374,7 @@ class Applier:
                 on_hashed=parts.look_at if parts is not None else None,
                 corrects=True,
                 tables=place.get("tables"),
+                skips=skips,
             ),
             threaded=options.workers > 0,
             limits=options.limits.feed,
@@ -407,7 +422,7 @@ class Applier:
         driver = self._driver(run, feed, monitor)
         monitor.watch(run, feed, driver.workers, self._merge)
         # Where commits may be merged, a transaction that the filters left empty needs no commit of its own.
-        gathers = {"gathers_filtered": True} if self._options.filters and self._merges else {}
+        gathers = {"gathers_filtered": True} if (self._options.filters or self._options.skip) and self._merges else {}
         planner = Planner(executed=start.skip, after=start.place, early_rows=may_have_early_rows(self._options, self._target), **gathers)
         sessions = None if self._options.consistency.keeps_order else SessionOrder(run.session_unknown)
         policy, done = self._options.policy.make(), start.progress.done
@@ -430,7 +445,9 @@ class Applier:
             raise
         finally:
             monitor.end(ended)
-            self._report = replace(make_report(run, feed, driver.workers), stop=stop_place(self._reader, self._options.stop))
+            report = make_report(run, feed, driver.workers)
+            skip = skip_result(self._options.skip, self._reader, run.named)
+            self._report = replace(report, stop=stop_place(self._reader, self._options.stop), skip=skip)
         return self._report
 
     def _raise_failure(self, run: RunState) -> None:
@@ -448,3 +465,12 @@ class Applier:
         if run.jobs is None:
             return InlineDriver(run, feed, self._workers[0], patience, lambda: self._stops, monitor.tick)
         return ThreadDriver(run, run.jobs, feed, self._workers, patience, lambda: self._stops, monitor.tick, self._executor)
+
+
+def _skipping(options: Options, start: Start, passed: Callable[[Transaction], bool], prepared: frozenset[str]) -> Skipping | None:
+    """Return the decisions about skipped transactions; None if nothing is skipped, and was not."""
+    diverged = start.diverged
+    if not options.skip and not diverged:
+        return None
+    pairs = SkippedXa(prepared)
+    return Skipping(passed, lambda part: pairs.leaves_out(XaPart.of(part, passed=passed(part))), diverged)

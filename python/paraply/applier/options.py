@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from paraply.applier.selection.filters import Filters
     from paraply.logs.feed import FeedLimits
     from paraply.logs.stop_point import StopPoint
+    from paraply.logs.transaction_set import TransactionSet
 
 __all__ = ["Limits", "Options", "Via", "check_channel", "default_workers", "parse_retries", "parse_via", "parse_workers"]
 
@@ -67,6 +68,8 @@ class Options:
     ddl_decision: Literal["done", "not-done"] | None
     filters: Filters
     stop: StopPoint | None = None
+    skip: TransactionSet | None = None
+    """Transactions to leave out."""
     allow_gap: bool = False
     timestamp_column: str | None = None
     live: bool = False
@@ -100,10 +103,12 @@ class Options:
         return self.policy.splits and self.workers > 1
 
     def reader_options(self) -> dict[str, Any]:
-        """Return the native reader's arguments for the stop and the filters."""
+        """Return the native reader's arguments for the stop, the filters and the skipped transactions."""
         options: dict[str, Any] = dict(self.stop.reader_options()) if self.stop is not None else {}
         if self.filters:
             options["tables"] = self.filters.native()
+        if self.skip:
+            options["skip"] = self.skip.native()
         return options
 
 

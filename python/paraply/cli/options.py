@@ -24,7 +24,9 @@ __all__ = [
     "Logs",
     "Merge",
     "Quiet",
+    "Skip",
     "StartAfter",
+    "StopBefore",
     "Tables",
     "TargetUrl",
     "Via",
@@ -78,6 +80,15 @@ Listen = Annotated[str | None, typer.Option(metavar="HOST[:PORT]", help="With --
 
 StartAfter = Annotated[str | None, typer.Option(metavar="SET", help="GTIDs that the target already holds, such as those of the backup.")]
 """GTIDs to skip at the start."""
+
+Skip = Annotated[
+    str | None,
+    typer.Option(metavar="SET", help="GTIDs of transactions to leave out; they count as executed."),
+]
+"""Transactions to leave out."""
+
+StopBefore = Annotated[str | None, typer.Option(metavar="GTID|FILE:POSITION", help="Stop before this transaction.")]
+"""The first transaction not to apply."""
 
 Databases = Annotated[list[str] | None, typer.Option(metavar="D", help="Apply this database only; may be repeated.")]
 """Databases to apply."""

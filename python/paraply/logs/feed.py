@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from paraply._native import Catalog, LogReader, TableFilter, Transaction, TransactionBatch, WriteSets
+    from paraply.logs.skipping import Diverged, Skipping
     from paraply.runtime import Thread
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
@@ -58,6 +59,8 @@ class FeedItem:
         schema: The definitions after these changes; None without changes.
         reread: Whether the statement was not understood. Once it is applied, the reader waits for ``Feed.resume`` with the current
             tables of the target.
+        diverged: Tables whose definitions in the log and in the target differ from here on, because of skipped statements; None if they
+            are the same as before.
     """
 
     batch: TransactionBatch
@@ -67,6 +70,7 @@ class FeedItem:
     changes: list[SchemaChange] = field(default_factory=list)
     schema: SchemaCatalog | None = None
     reread: bool = False
+    diverged: list[Diverged] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ class FeedRules:
         on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
         corrects: Whether to correct logged cascades that differ from the server's actual changes; needed if the rows are applied.
         tables: The filter of the reader, for these corrections.
+        skips: Decisions about transactions that are left out by name; None if there are none.
     """
 
     scheme: str = "fine"
@@ -100,6 +105,7 @@ class FeedRules:
     on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None = None
     corrects: bool = False
     tables: TableFilter | None = None
+    skips: Skipping | None = None
 
 
 class Feed:
@@ -224,17 +230,26 @@ class Feed:
                 return
             if not len(batch):  # a relay log that is still being written has no more transactions at the moment
                 continue
+            if self._kept is not None:
+                self._adopt(batch[len(batch) - 1], *self._kept)
+            refused = None
+            if self._rules.skips is not None:
+                batch = self._rules.skips.look_at(batch, self._schema)
+                refused = self._rules.skips.refused(batch)
+            if refused is not None:
+                batch = batch.before(refused[0])
             if self._rules.wants is not None and len(batch) == 1 and batch[0].statements and not self._rules.wants(batch[0]):
                 batch = batch.emptied()
-            item = self._prepare(batch)
-            yield item
-            if item.reread:
-                self._wait_reread()
+            if len(batch):
+                item = self._prepare(batch)
+                yield item
+                if item.reread:
+                    self._wait_reread()
+            if refused is not None:
+                raise refused[1]
 
     def _prepare(self, batch: TransactionBatch) -> FeedItem:
         """Hash a batch under the schema before it, then execute the statement at its end."""
-        if self._kept is not None and len(batch):
-            self._adopt(batch[len(batch) - 1], *self._kept)
         if self._unsettled:
             self._settle(batch)
         if self._rules.corrects:
@@ -250,6 +265,8 @@ class Feed:
         item = FeedItem(batch, write_sets, count, size)
         if count:
             self._follow(batch[count - 1], item)
+        if rules.skips is not None:
+            item.diverged = rules.skips.take_change()
         self.read += count
         self.read_bytes += size
         return item
@@ -269,6 +286,8 @@ class Feed:
                 table = settle(self._known[key], table_map, mariadb=mariadb)
                 self._schema.put(table)
                 self._define(table)
+                if self._rules.skips is not None:
+                    self._rules.skips.settled(table)
 
     def _follow(self, transaction: Transaction, item: FeedItem) -> None:
         statements = transaction.statements
@@ -283,6 +302,8 @@ class Feed:
                 item.reread = item.reread or (self._rules.rereads and isinstance(change, Unknown))
         if item.changes:
             item.schema = self._schema.copy()
+        if self._rules.skips is not None:
+            self._rules.skips.follow(transaction, self._schema)
 
     def _take_over(self, change: SchemaChange) -> None:
         """Apply one change to the native definitions. Unknown tables are removed, so that transactions on them become barriers (R13)."""
@@ -345,3 +366,5 @@ class Feed:
                 self._schema.remove(table.database, table.name)
         self._forget(lambda _database, _name: True)
         self.seed(tables)
+        if self._rules.skips is not None:
+            self._rules.skips.reread(self._schema)

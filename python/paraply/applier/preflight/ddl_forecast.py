@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from paraply._native import TableMap, Transaction
+    from paraply.logs.skipping import Skipping
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
@@ -58,6 +59,8 @@ class DdlForecast:
         self._changed: set[str] = set()
         self._seen: set[str] = set()
         self._names = schema.lower_case_table_names
+        self.skips: Skipping | None = None
+        """Decisions about skipped statements, which the target does not run."""
         self.made: dict[str, Table] = {}
         """Tables that the log makes or changes, by ``database.table``; those that it drops later too."""
 
@@ -69,6 +72,8 @@ class DdlForecast:
             self._schema.put(table)
         self._written = set(self._standing.written)
         self._standing = None
+        if self.skips is not None:
+            self.skips.start(self._schema)
 
     def note_rows(self, transaction: Transaction) -> None:
         """Remember the tables whose rows a transaction changes."""
@@ -90,10 +95,19 @@ class DdlForecast:
                 continue
             self._seen.add(name)
             table = self._schema.table(found.database, found.table)
+            refusal = self.skips.refusal(transaction, [found]) if self.skips is not None else None
+            if refusal is not None:
+                yield name, refusal.message
+                continue
             try:
                 self._target.check_rows(RowForecast(found, table, transaction.format, name in self._changed, self._plan))
             except ParaplyError as error:
                 yield name, error.message
+
+    def leave_out(self, transaction: Transaction) -> None:
+        """Pass a skipped transaction, which the target does not run."""
+        if self.skips is not None and transaction.statements:
+            self.skips.leave_out(transaction, self._schema)
 
     def problem(self, transaction: Transaction, *, runs: bool = True) -> str:
         """Follow a transaction's statements and return the reason why the apply would stop there; see ``forecast``."""
@@ -120,6 +134,8 @@ class DdlForecast:
                 self._target.check_ddl(Forecast(transaction, changes, known, frozenset(self._written), self._names))
             except ParaplyError as error:
                 found = error.message
+        if self.skips is not None:
+            self.skips.follow(transaction, self._schema)
         for change in changes:
             self._carry(change)
             if runs:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.plan import RunPlan, check_gap, check_stop, make_run_plan
 from paraply.applier.preflight.statement_changes import count_statements
+from paraply.applier.preflight.stop_position import check_position
 from paraply.applier.preflight.timestamp_column import check_tables
 from paraply.applier.preflight.xa import XaFound, check_xa, find_ahead
+from paraply.applier.selection.skip import check_skip
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, LogNotUnderstood, ParaplyError, UsageError
 from paraply.targets.protocol import ApplyPlan, Progress
 from paraply.targets.retrying import with_retries
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from paraply.applier.options import Options
     from paraply.applier.schedule.policy import PolicyKind
     from paraply.logs.file_order import LogFile
+    from paraply.logs.skipping import Diverged
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
@@ -32,6 +36,7 @@ __all__ = [
     "contained_in_schema",
     "first_definitions",
     "forecast_schema",
+    "inspect_without_transactions",
     "parse_gtids",
     "run_preflight",
     "start_place",
@@ -57,6 +62,11 @@ class Start:
     mariadb: bool
     has_gtids: bool
 
+    @property
+    def diverged(self) -> list[Diverged]:
+        """Tables that differ from the log because of statements that earlier runs skipped."""
+        return [table for table in self.progress.diverged if not self.has_gtids or table.gtid in self.skip]
+
     def passed(self, transaction: Transaction, paths: Sequence[str]) -> bool:
         """Return True if a transaction is already applied."""
         if transaction.gtid is not None:
@@ -78,6 +88,7 @@ class Preflight:
         start: Start of the run according to the target's present state.
         runs_events: True if the target runs scheduled events.
         refusal: Error with which a run is refused because of the log's XA transactions; None if it is not.
+        prepared: XIDs that the target holds prepared.
     """
 
     plan: ApplyPlan
@@ -85,6 +96,7 @@ class Preflight:
     start: Start
     runs_events: bool
     refusal: ParaplyError | None = None
+    prepared: frozenset[str] = frozenset()
 
 
 def parse_gtids(text: str | None) -> GtidSet:
@@ -123,6 +135,7 @@ def run_preflight(
     has_gtids, mariadb = first.gtid is not None, first.format.mariadb
     start_after = parse_gtids(options.start_after)
     _check_options(options, first, start_after)
+    check_skip(options.skip, has_gtids=has_gtids, mariadb=mariadb)
     xa, statements, notes = ([], [], []) if options.live else find_ahead(options.paths, options.filters)
     plan = ApplyPlan(
         channel=options.channel,
@@ -139,7 +152,9 @@ def run_preflight(
         xa=bool(xa),
         lower_case_table_names=options.lower_case_table_names,
     )
-    inspect = with_retries(lambda: target.inspect(plan, tables=bool(options.filters or options.timestamp_column) and not tables))
+    # Of a live log it is not known yet whether it ends an XA transaction that the target holds prepared.
+    asked = replace(plan, xa=True) if options.live and options.skip else plan
+    inspect = with_retries(lambda: target.inspect(asked, tables=bool(options.filters or options.timestamp_column) and not tables))
     if tables:
         inspect = replace(inspect, tables=tuple(tables))
     if isinstance(options.merge, int) and options.merge > 1 and not inspect.merges:
@@ -148,12 +163,14 @@ def run_preflight(
     note = check_gap(files, held, allowed=options.allow_gap) if has_gtids else None
     if not options.live:
         check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
+    place = None if has_gtids else start_place(options.paths, inspect.progress)
+    start = Start(inspect.progress, held, place, mariadb, has_gtids)
+    if options.stop is not None and options.stop.place is not None and not options.live:
+        check_position(options.stop.place, files, lambda transaction: start.passed(transaction, options.paths))
     if inspect.own:
         refuse_own_log(options.paths, inspect.own, options.policy)
-    place = None if has_gtids else start_place(options.paths, inspect.progress)
     refusal = _xa_refusal(options, xa, held, place, inspect.xa)
     merges = options.merges and inspect.merges
-    start = Start(inspect.progress, held, place, mariadb, has_gtids)
     if options.timestamp_column is not None:
         check_tables(
             options.paths,
@@ -169,7 +186,36 @@ def run_preflight(
     run_plan.notes[:0] = notes
     changes = count_statements(options, statements, held, place, mariadb=mariadb)
     run_plan = replace(run_plan, statement_changes=changes)
-    return Preflight(plan, run_plan, start, inspect.runs_events, refusal)
+    return Preflight(plan, run_plan, start, inspect.runs_events, refusal, inspect.xa or frozenset())
+
+
+def inspect_without_transactions(options: Options, target: Target, files: Sequence[LogFile]) -> list[str]:
+    """Check logs without a transaction against the target, by the GTIDs that were executed before them.
+
+    Returns:
+        Notes for the report.
+
+    Raises:
+        UsageError: Transactions are missing between the target and the logs, or the options do not fit.
+    """
+    start_after = parse_gtids(options.start_after)
+    head = files[0].head if files else None
+    if options.live or head is None or not head.previous_gtids:
+        return []
+    mariadb = "mariadb" in head.server_version.lower()
+    first = SimpleNamespace(gtid="one", file=files[0].path, format=SimpleNamespace(mariadb=mariadb, server_id=head.server_id))
+    plan = ApplyPlan(
+        channel=options.channel,
+        fingerprint=plan_fingerprint(cast("Transaction", first), str(start_after) if start_after else None, options.filters.identity()),
+        workers=options.workers,
+        gtid_mode=options.gtid,
+        mariadb=mariadb,
+        gaps=not options.consistency.keeps_order and options.workers > 0,
+    )
+    held = with_retries(lambda: target.inspect(plan)).progress.executed | start_after
+    note = check_gap(files, held, allowed=options.allow_gap)
+    check_stop(options.stop, files, held, has_gtids=True, mariadb=mariadb)
+    return [note] if note is not None else []
 
 
 def _xa_refusal(

@@ -45,6 +45,7 @@ class RunPlan:
         via: ``sessions`` or ``replication``: executor of the transactions.
         merges: True if several transactions may become one commit.
         stop: Stop, in the words of the options; empty for the logs' end.
+        skip: GTIDs that are left out, as text; empty for none.
         filters: Filters, in the words of the options; empty if everything is applied.
         notes: Remarks for the user.
         statement_changes: Row changes in statement format, which end the apply; None if there are none.
@@ -66,6 +67,7 @@ class RunPlan:
     via: str = "sessions"
     stop: str = ""
     filters: str = ""
+    skip: str = ""
     notes: list[str] = field(default_factory=list)
     statement_changes: StatementChanges | None = None
 
@@ -85,6 +87,7 @@ class RunPlan:
             "merges": self.merges,
             "stop_options": self.stop or None,
             "filters": self.filters or None,
+            "skip": self.skip or None,
             "notes": self.notes,
             "statement_changes": self.statement_changes.as_json() if self.statement_changes is not None else None,
         }
@@ -102,6 +105,8 @@ class RunPlan:
         lines.append(f"stop     {self.stop or 'at the end of the logs'}")
         if self.filters:
             lines.append(f"only     {self.filters}")
+        if self.skip:
+            lines.append(f"skip     {self.skip}")
         merging = "merged commits" if self.merges else "one commit each"
         workers = f"{self.workers} workers" + (" of the target's own replication" if self.via == Via.REPLICATION.value else "")
         lines.append(f"how      {workers}, policy {self.policy}, {self.consistency}, {merging}, GTID mode {self.gtid_mode}")
@@ -122,6 +127,8 @@ def make_run_plan(
     notes.extend(inspect.notes)
     if options.filters.implied:
         notes.append(f"the server's own databases are left out ({', '.join(options.filters.implied)}): the target has none of them")
+    if options.skip and (twice := options.skip.held_by(held)):
+        notes.append(f"--skip: the target holds {twice} already; what an earlier run applied stays there")
     if any(head.relay_log for head in heads):
         notes.append("the logs are relay logs: commit times and GTIDs are their source's")
     return RunPlan(
@@ -141,6 +148,7 @@ def make_run_plan(
         merges=merges,
         stop=options.stop.text if options.stop is not None else "",
         filters=str(options.filters),
+        skip=str(options.skip or ""),
         notes=notes,
     )
 

@@ -9,6 +9,7 @@ from paraply.errors import UsageError
 from paraply.schema.readers.live import read_tables
 from paraply.targets.mysql.gtid_mode import choose_mode, own_identity, read_facts
 from paraply.targets.mysql.preflight.privileges import check_user
+from paraply.targets.mysql.progress.diverged import read_diverged
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.scheduled_events import scheduled_events
 from paraply.targets.mysql.server_version import ServerKind
@@ -60,6 +61,7 @@ def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> 
     stored = ProgressStore(plan.channel).look(connection, plan.fingerprint)
     own = mode.own_executed(connection) if plan.has_gtids else ""
     progress = _progress(stored, own, has_gtids=plan.has_gtids)
+    progress.diverged = read_diverged(connection, plan.channel)
     known = tuple(own_tables(connection, None)) if tables else ()
     writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
     runs_events, notes = scheduled_events(connection)
