@@ -5,25 +5,28 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
-from server.replay import PostgresPlace, SqlPlace, applied, run
+from command_line import Outcome, run_json
+from server.replay import PostgresPlace, SqlPlace
 from server.source_log import copy_binlogs
 from server.undo_histories import Rows, UndoHistory, gtids_of, replayed
 from servers import MariaDbServer, sql_connect
 
 from paraply import Applier, GtidSet, make_target, open_log
-from paraply.errors import DependentTransactions
+from paraply.cli.apply import report_json
+from paraply.errors import DependentTransactions, ParaplyError
 from paraply.logs.transaction_set import TransactionSet
 from paraply.undo.options import UndoOptions
 from paraply.undo.undo import undo
 
 SEEDS = range(
-    int(os.environ.get("PARAPLY_SEED", "1")), int(os.environ.get("PARAPLY_SEED", "1")) + int(os.environ.get("PARAPLY_SEEDS", "3"))
+    int(os.environ.get("PARAPLY_SEED", "1")), int(os.environ.get("PARAPLY_SEED", "1")) + int(os.environ.get("PARAPLY_SEEDS", "2"))
 )
 TRANSACTIONS = 40
 NUMBERS = {"parent": ("id", "n"), "child": ("id", "parent_id"), "swap": ("id", "u"), "hot": ("id", "n"), "plain": ("a",)}
@@ -79,6 +82,25 @@ def made(request: pytest.FixtureRequest, tmp_path: Path) -> Made:
     return found
 
 
+def run(log: Path, url: str, *words: str) -> tuple[int, dict[str, Any]]:
+    """Apply a log in this process, as the command line would; return exit code and JSON object."""
+    options: dict[str, Any] = {name.removeprefix("--"): int(value) if value.isdigit() else value for name, value in pairwise(words)}
+    options = {name: value for name, value in options.items() if name in ("skip", "gtid", "workers", "via")}
+    try:
+        with Applier([log], make_target(url), **options) as applier:
+            report = applier.run()
+    except ParaplyError as error:
+        return error.exit_code, {"class": type(error).__name__, "message": error.message, "gtid": error.gtid}
+    return 0, report_json(report)
+
+
+def applied(log: Path, url: str, *words: str) -> dict[str, Any]:
+    """Apply a log, which must succeed; return the JSON object."""
+    code, report = run(log, url, *words)
+    assert code == 0, report
+    return report
+
+
 def named(log: Path, text: str) -> str:
     """Return the GTID of the only transaction whose statement, or whose only table, contains a text."""
     found = [
@@ -120,7 +142,7 @@ def independent(log: Path, url: str, history: UndoHistory) -> TransactionSet:
     return chosen
 
 
-VARIANTS: tuple[dict[str, Any], ...] = ({"gtid": "preserve", "workers": 4}, {"workers": 4, "merge": 8}, {"workers": 0})
+VARIANTS: tuple[dict[str, Any], ...] = ({"workers": 0}, {"gtid": "preserve", "workers": 4}, {"workers": 4, "merge": 8})
 
 
 def test_r19_random_histories_end_as_a_replay_without_the_transactions(made: Made, postgres_place: PostgresPlace) -> None:
@@ -183,15 +205,18 @@ def test_a_skipped_drop_leaves_the_table_and_counts_as_executed(made: Made, post
 def test_rows_after_a_skipped_change_of_columns_are_refused_also_by_a_later_run(made: Made, postgres_place: PostgresPlace) -> None:
     swap = "ALTER TABLE shop.t MODIFY b INT FIRST"
     log = made.log(*TWO, swap, "INSERT INTO shop.t VALUES (200, 2, 100)", "INSERT INTO shop.t VALUES (300, 3, 100)")
+    with Applier([log], make_target(made.place.url), skip=named(log, "MODIFY")) as applier:
+        forecast = applier.dry_run()
+    assert forecast is not None
+    assert [(stop.sql, stop.place.gtid) for stop in forecast.stops] == [("rows of shop.t", list(open_log(log))[-2].gtid)]
     for url, fetch in (
         (made.place.url, lambda: made.place.sql("SELECT id, a, b FROM shop.t")),
         (postgres_place.url, lambda: postgres_place.rows("t")),
     ):
         for skip in (("--skip", named(log, "MODIFY")), ()):
-            outcome = run(log, url, *skip)
-            assert (outcome.code, outcome.report["error"]["class"]) == (1, "SchemaMismatch"), outcome.report
-            assert outcome.report["error"]["gtid"] == list(open_log(log))[-2].gtid
-            assert "column 1 is b" in outcome.report["error"]["message"] or not skip
+            code, error = run(log, url, *skip)
+            assert (code, error["class"], error["gtid"]) == (1, "SchemaMismatch", list(open_log(log))[-2].gtid), error
+            assert "column 1 is b" in error["message"] or not skip
             assert fetch() == [(1, 10, 20)]
 
 
@@ -214,10 +239,9 @@ def test_a_change_in_statement_format_can_be_skipped(made: Made) -> None:
         "SET SESSION binlog_format='ROW'",
         "INSERT INTO shop.t VALUES (2, 2, 2)",
     )
-    outcome = run(log, made.place.url)
-    assert outcome.code == 3
-    gtid = outcome.report["error"]["gtid"]
-    assert applied(log, made.place.url, "--skip", gtid)["skip"]["transactions"] == 1
+    code, error = run(log, made.place.url)
+    assert code == 3
+    assert applied(log, made.place.url, "--skip", error["gtid"])["skip"]["transactions"] == 1
     assert made.place.sql("SELECT * FROM shop.t") == [(1, 10, 20), (2, 2, 2)]
 
 
@@ -230,9 +254,9 @@ def test_r35_an_xa_transaction_is_skipped_whole_or_not_at_all(made: Made, postgr
     log = made.log(*TWO, *xa("INSERT INTO shop.t VALUES (2, 2, 2)", "COMMIT"), "INSERT INTO shop.t VALUES (3, 3, 3)")
     prepare, end = (part.gtid or "" for part in open_log(log) if part.kind in ("xa_prepare", "xa_end"))
     for half in (prepare, end):
-        outcome = run(log, made.place.url, "--skip", half)
-        assert (outcome.code, outcome.report["error"]["class"]) == (2, "UsageError")
-        assert "only one half" in outcome.report["error"]["message"]
+        code, error = run(log, made.place.url, "--skip", half)
+        assert (code, error["class"]) == (2, "UsageError")
+        assert "only one half" in error["message"]
         assert made.place.sql("SHOW DATABASES LIKE 'shop'") == [], "nothing was written"
     report = applied(log, made.place.url, "--skip", f"{prepare},{end}", "--workers", "4")
     assert report["skip"]["transactions"] == 2
@@ -250,8 +274,8 @@ def test_names_that_no_log_has_are_told_and_other_forms_refused(made: Made) -> N
     assert report["skip"] == {"asked": absent, "transactions": 0, "missing": absent}
     assert any("in none of the logs" in note and absent in note for note in report["notes"])
     other = "3e11fa47-71ca-11e1-9e33-c80aa9429562:5" if made.place.mariadb else "0-1-5"
-    assert run(log, made.place.url, "--skip", other).code == 2
-    assert run(log, made.place.url, "--skip", "nonsense").code == 2
+    assert run(log, made.place.url, "--skip", other)[0] == 2
+    assert run(log, made.place.url, "--skip", "nonsense")[0] == 2
 
 
 @pytest.mark.mysql
@@ -281,3 +305,31 @@ def test_mariadb_python_takes_a_text_and_a_set(mariadb_place: SqlPlace, durable_
         assert report.skip.transactions == 1
         assert mariadb_place.sql("SELECT id FROM shop.t") == [(1,)]
         made.clear()
+
+
+@pytest.mark.postgres
+def test_mariadb_replicate_skips_what_a_new_start_names_and_stops_before_a_position(
+    mariadb_place: SqlPlace, durable_mariadb: MariaDbServer, postgres_place: PostgresPlace, tmp_path: Path
+) -> None:
+    mariadb_place.sql(*TWO, "INSERT INTO shop.t VALUES (2, 2, 2)", "DROP TABLE shop.t")
+    mariadb_place.sql(
+        "CREATE TABLE shop.other (id INT PRIMARY KEY)", "INSERT INTO shop.other VALUES (1)", "INSERT INTO shop.other VALUES (2)"
+    )
+    log = durable_mariadb.data / "binlog.000001"
+    *_, two, drop, _, one, last = open_log(log)
+
+    def replicate(*options: str) -> Outcome:
+        relay = str(tmp_path / "relay")
+        return run_json("replicate", "--from", mariadb_place.url, "--to", postgres_place.url, "--relay-log", relay, *options)
+
+    assert replicate("--until", two.gtid or "").code == 0
+    # The channel is stopped; what it is to leave out is told with the new start.
+    outcome = replicate("--skip", drop.gtid or "", "--stop-before", f"binlog.000001:{one.offset}")
+    assert outcome.code == 0, outcome.report
+    assert outcome.report["skip"] == {"asked": drop.gtid, "transactions": 1, "missing": None}
+    assert outcome.report["stop"]["gtid"] == one.gtid
+    assert [row[0] for row in postgres_place.rows("t")] == [1, 2]
+    assert postgres_place.rows("other") == []
+    outcome = replicate("--stop-before", f"binlog.000001:{last.offset - 7}")
+    assert (outcome.code, outcome.error["class"]) == (1, "StopNotReached"), outcome.report
+    assert f"binlog.000001:{last.offset}" in outcome.error["message"]

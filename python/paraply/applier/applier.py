@@ -16,10 +16,10 @@ from paraply.applier.execute.supervisor import stopped_error
 from paraply.applier.execute.worker import Worker
 from paraply.applier.options import Limits, Options, Via, check_channel, default_workers, parse_retries, parse_via, parse_workers
 from paraply.applier.preflight.dry_run import DryRun, scan
+from paraply.applier.preflight.feed_rules import FirstDefinitions, feed_rules
 from paraply.applier.preflight.inspect import (
     Preflight,
     Start,
-    contained_in_schema,
     first_definitions,
     inspect_without_transactions,
     run_preflight,
@@ -37,15 +37,14 @@ from paraply.applier.schedule.job_list import MOST_AHEAD, MOST_POSITIONS_AHEAD, 
 from paraply.applier.schedule.policy import check_combination, policy_kind
 from paraply.applier.schedule.session_order import SessionOrder
 from paraply.applier.selection.filters import Filters, filters_for
-from paraply.applier.selection.skip import SkippedXa, XaPart, skip_result
+from paraply.applier.selection.skip import skip_result
 from paraply.applier.selection.stop_result import check_result, stop_place
 from paraply.applier.via_replication.options import check_via, check_via_family, check_via_target
 from paraply.errors import ParaplyError, UsageError
 from paraply.logs import beside_logs, log_paths
 from paraply.logs.companions import passed_over_note
-from paraply.logs.feed import Feed, FeedLimits, FeedRules
+from paraply.logs.feed import Feed, FeedLimits
 from paraply.logs.file_order import check_order, read_heads
-from paraply.logs.skipping import Skipping
 from paraply.logs.stop_point import parse_stop
 from paraply.logs.transaction_set import TransactionSet
 from paraply.observe.counters import ApplyReport, Counters
@@ -347,39 +346,17 @@ class Applier:
 
         options = self._options
         same_family = self._target.family == ("mariadb" if start.mariadb else "mysql")
-        seeds_from_target = self._schema is None and same_family
         goes_on = not same_family and bool(start.progress.executed or start.progress.offset is not None)
         schema = self._first_schema(same_family=same_family, goes_on=goes_on)
-        filters = options.filters
         place: dict[str, Any] = {"executed": start.skip, "after": start.place, **options.reader_options()}
         self._reader = LogReader(options.paths, **place) if self._relay is None else self._relay.reader(**place)
         policy, consistency = options.policy, options.consistency
-
-        def passed(transaction: Transaction) -> bool:
-            return start.passed(transaction, options.paths)
-
-        skips = _skipping(options, start, passed, prepared)
-
         parts = PartMaker(options.workers) if options.splits else None
-        feed = Feed(
-            self._reader,
-            schema,
-            Catalog(),
-            FeedRules(
-                passed=passed if seeds_from_target else contained_in_schema(options, self._schema),
-                kept=(self._target.seed_tables(), passed) if goes_on else None,
-                rereads=same_family,
-                wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
-                by_event=may_have_early_rows(options, self._target),
-                on_hashed=parts.look_at if parts is not None else None,
-                corrects=True,
-                tables=place.get("tables"),
-                skips=skips,
-            ),
-            threaded=options.workers > 0,
-            limits=options.limits.feed,
-        )
-        feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
+        definitions = FirstDefinitions(self._schema, same_family, self._target.seed_tables() if goes_on else None)
+        rules = feed_rules(options, self._target, start, definitions, prepared)
+        rules = replace(rules, on_hashed=parts.look_at if parts is not None else None)
+        feed = Feed(self._reader, schema, Catalog(), rules, threaded=options.workers > 0, limits=options.limits.feed)
+        feed.seed(self._target.seed_tables() if definitions.are_of_target else list(schema))
         self._merges = policy.merges and self._target.merges
         singly = not (self._merges and options.merges)
         batch = batch_options(self._target, consistency, options.workers) if singly and parts is None else {}
@@ -465,12 +442,3 @@ class Applier:
         if run.jobs is None:
             return InlineDriver(run, feed, self._workers[0], patience, lambda: self._stops, monitor.tick)
         return ThreadDriver(run, run.jobs, feed, self._workers, patience, lambda: self._stops, monitor.tick, self._executor)
-
-
-def _skipping(options: Options, start: Start, passed: Callable[[Transaction], bool], prepared: frozenset[str]) -> Skipping | None:
-    """Return the decisions about skipped transactions; None if nothing is skipped, and was not."""
-    diverged = start.diverged
-    if not options.skip and not diverged:
-        return None
-    pairs = SkippedXa(prepared)
-    return Skipping(passed, lambda part: pairs.leaves_out(XaPart.of(part, passed=passed(part))), diverged)

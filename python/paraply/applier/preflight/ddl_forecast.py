@@ -79,12 +79,13 @@ class DdlForecast:
         """Remember the tables whose rows a transaction changes."""
         self._written.update(transaction.tables)
 
-    def row_problems(self, transaction: Transaction, maps: Sequence[TableMap]) -> Iterator[tuple[str, str]]:
+    def row_problems(self, transaction: Transaction, maps: Sequence[TableMap], *, compares: bool) -> Iterator[tuple[str, str]]:
         """Check the tables that get their first rows in a transaction, or their first rows after a change of the table.
 
         Args:
             transaction: The transaction.
             maps: Table maps of the transactions around it.
+            compares: True if the applier compares the tables with the log, and not the target's own replication.
 
         Yields:
             ``database.table``, and why the apply would stop there.
@@ -98,6 +99,7 @@ class DdlForecast:
             refusal = self.skips.refusal(transaction, [found]) if self.skips is not None else None
             if refusal is not None:
                 yield name, refusal.message
+            if refusal is not None or not compares:
                 continue
             try:
                 self._target.check_rows(RowForecast(found, table, transaction.format, name in self._changed, self._plan))
@@ -108,6 +110,7 @@ class DdlForecast:
         """Pass a skipped transaction, which the target does not run."""
         if self.skips is not None and transaction.statements:
             self.skips.leave_out(transaction, self._schema)
+            self._seen -= {f"{table.database}.{table.table}" for table in self.skips.take_change() or ()}
 
     def problem(self, transaction: Transaction, *, runs: bool = True) -> str:
         """Follow a transaction's statements and return the reason why the apply would stop there; see ``forecast``."""

@@ -269,10 +269,9 @@ def _note(
     refusal = found.refusal
     if refusal is not None and (refusal.file, refusal.position) == (transaction.file, transaction.offset):
         found.stops.append(PlannedStatement(place, f"XA transaction {transaction.xid}", True, refusal.message))
-    if options.via is Via.SESSIONS:  # else the target's own replication checks rows
-        for name, problem in ddl_forecast.row_problems(transaction, maps):
-            found.stops.append(PlannedStatement(place, f"rows of {name}", True, problem))
-            stops = True
+    for name, problem in ddl_forecast.row_problems(transaction, maps, compares=options.via is Via.SESSIONS):
+        found.stops.append(PlannedStatement(place, f"rows of {name}", True, problem))
+        stops = True
     if found.before_stop is None and (stops or _has_statement_change(look, transaction)):
         found.before_stop = found.transactions
     found.first, found.last = found.first or place, place

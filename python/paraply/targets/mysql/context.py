@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paraply._native import GtidSet
-from paraply.errors import ParaplyError
+from paraply.errors import ParaplyError, ServerError, UsageError
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.session_end import await_end
 from paraply.targets.mysql.sql import query_each
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from paraply.targets.mysql.xa.store import XaStore
     from paraply.targets.progress.gtid_ledger import ProgressLedger
 
-__all__ = ["ChannelContext", "MySqlContext", "SessionNotes", "session_settings"]
+__all__ = ["ChannelContext", "MySqlContext", "SessionNotes", "quieten", "session_settings"]
 
 _REMEMBERED = 10_000
 
@@ -51,6 +51,26 @@ def session_settings(*, hidden: bool, lock_wait: int = 2) -> list[str]:
         f"SET SESSION autocommit=1, foreign_key_checks=1, unique_checks=1, innodb_lock_wait_timeout={lock_wait}, lock_wait_timeout=50",
     ]
     return settings + (["SET SESSION sql_log_bin=0"] if hidden else [])
+
+
+def quieten(control: Connection, mode: GtidMode, server: ServerKind) -> tuple[str, ...]:
+    """Keep the progress of a connection out of the target's log; return the statements that do it.
+
+    Raises:
+        UsageError: The user lacks the privilege.
+    """
+    settings = session_settings(hidden=mode.keeps_out)
+    try:
+        for setting in settings:
+            control.query(setting)
+    except ServerError as error:
+        if error.code == 1227:
+            raise UsageError(
+                f"--gtid {mode.name} needs the privilege to leave the binlog out: grant the user"
+                f" {'BINLOG ADMIN' if server.mariadb else 'SYSTEM_VARIABLES_ADMIN'}, or use --gtid none"
+            ) from None
+        raise
+    return tuple(settings)
 
 
 class SessionNotes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from paraply._native import GtidSet, MySqlConnection
 from paraply.errors import ConnectionFailed, ParaplyError, ServerError, UsageError
-from paraply.targets.mysql.context import ChannelContext, MySqlContext, session_settings
+from paraply.targets.mysql.context import ChannelContext, MySqlContext, quieten
 from paraply.targets.mysql.errors import connect_error, explain, interrupted
 from paraply.targets.mysql.gtid_mode import GtidMode, check_gaps, choose_mode, read_facts
 from paraply.targets.mysql.lock_waits import RowWaits, describe_wait, lock_holders, telling
@@ -328,7 +328,7 @@ class MySqlTarget:
         mode = choose_mode(plan, read_facts(control, server), server)
         grants = check_user(control, server, mode)
         check_gaps(plan, mode)
-        quiet = _quieten(control, mode, server)
+        quiet = quieten(control, mode, server)
         packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
         checker = TableChecker.of(control, server, plan)
         last_writer = MySqlLastWriter(plan.timestamp_column) if plan.timestamp_column else None
@@ -405,26 +405,6 @@ class MySqlTarget:
                 control.query(setting)
             self._control = control
         return self._control
-
-
-def _quieten(control: Connection, mode: GtidMode, server: ServerKind) -> tuple[str, ...]:
-    """Keep the progress of a connection out of the target's log; return the statements that do it.
-
-    Raises:
-        UsageError: The user lacks the privilege.
-    """
-    settings = session_settings(hidden=mode.keeps_out)
-    try:
-        for setting in settings:
-            control.query(setting)
-    except ServerError as error:
-        if error.code == 1227:
-            raise UsageError(
-                f"--gtid {mode.name} needs the privilege to leave the binlog out: grant the user"
-                f" {'BINLOG ADMIN' if server.mariadb else 'SYSTEM_VARIABLES_ADMIN'}, or use --gtid none"
-            ) from None
-        raise
-    return tuple(settings)
 
 
 def _recover_branches(control: Connection, plan: ApplyPlan) -> BranchStore:

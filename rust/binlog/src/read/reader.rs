@@ -12,7 +12,6 @@ use paraply_core::gtid::Gtid;
 use crate::error::LogError;
 use crate::event::Event;
 use crate::event::gtid_event::GtidRange;
-use crate::event::types;
 use crate::read::file::{EventReader, Source};
 use crate::read::group::Assembler;
 use crate::read::head::{next_file, previous_gtids};
@@ -370,7 +369,7 @@ impl LogReader {
             }
             self.announced = next_file(&event);
             if self.follower.is_some() {
-                note_begin(&mut self.begin, &event, self.assembler.is_open());
+                self.begin.note(&event, self.assembler.is_open());
             }
             if let Some(transaction) = self.assembler.accept(&event, &name, self.current_file)? {
                 return Ok(Some(transaction));
@@ -427,17 +426,6 @@ fn note_previous_gtids(file: &mut LogFile, event: &Event<'_>) -> Result<(), LogE
     let Some(set) = previous_gtids(event) else { return Ok(()) };
     file.previous_gtids = Some(set.map_err(|fault| fault.at(&file.name, event.offset))?);
     Ok(())
-}
-
-/// Notes where in the source's log a transaction begins, which a relay log's events state.
-fn note_begin(begin: &mut Begin, event: &Event<'_>, is_open: bool) {
-    if event.header.type_code == types::ROTATE {
-        if let Some(name) = event.body().get(8..) {
-            begin.file = String::from_utf8_lossy(name).into_owned();
-        }
-    } else if !is_open {
-        begin.offset = u64::from(event.header.log_pos).saturating_sub(u64::from(event.header.event_size));
-    }
 }
 
 /// Refuses a file that is no log before anything is read; for anything but a plain file only its existence is checked.

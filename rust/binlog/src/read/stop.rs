@@ -2,6 +2,7 @@
 
 use paraply_core::gtid::{Gtid, GtidSet};
 
+use crate::event::{Event, types};
 use crate::transaction::{Identity, Kind, Transaction};
 
 /// The point after which nothing is applied; the first condition that is met counts.
@@ -70,6 +71,18 @@ impl StopPoint {
 }
 
 impl Begin {
+    /// Notes where in the source's log a transaction begins, which a relay log's events state; `is_open` is true inside
+    /// of one.
+    pub(crate) fn note(&mut self, event: &Event<'_>, is_open: bool) {
+        if event.header.type_code == types::ROTATE {
+            if let Some(name) = event.body().get(8..) {
+                self.file = String::from_utf8_lossy(name).into_owned();
+            }
+        } else if !is_open {
+            self.offset = u64::from(event.header.log_pos).saturating_sub(u64::from(event.header.event_size));
+        }
+    }
+
     /// Returns true if the place is not before this position; files of one name are ordered by the number at its end.
     fn is_at_or_after(&self, file: &str, offset: u64) -> bool {
         if self.file == file {
