@@ -61,6 +61,12 @@ class Landmark:
         """Return the log position of a transaction."""
         return cls(transaction.file, transaction.offset, transaction.end_offset, transaction.gtid, transaction.committed_at)
 
+    @property
+    def words(self) -> str:
+        """GTID, commit time and FILE:POSITION, as ``--skip``, ``--stop-at`` and ``--stop-before`` take them."""
+        when = None if self.committed_at is None else moment_text(self.committed_at)
+        return "  ".join(word for word in (self.gtid, when, f"{self.file}:{self.position}") if word)
+
     def __str__(self) -> str:
         """Return the log position for people."""
         words = [f"{self.file}:{self.position}", self.gtid, None if self.committed_at is None else moment_text(self.committed_at)]

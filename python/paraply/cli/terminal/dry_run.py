@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from paraply.cli.terminal import output
-from paraply.logs.stop_point import moment_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply.applier.preflight.dry_run import DryRun, Landmark, PlannedStatement
+    from paraply.applier.preflight.dry_run import DryRun, PlannedStatement
     from paraply.applier.preflight.plan import RunPlan
 
 __all__ = ["dry_run_json", "duration", "show_dry_run", "show_plan"]
@@ -117,7 +116,7 @@ def _statements(found: DryRun) -> list[str]:
     ]
     shown = _shown(found.statements)
     for statement in shown:
-        lines.append(f"{_mark(statement)}{_place(statement.place)}  {statement.sql}")
+        lines.append(f"{_mark(statement)}{statement.place.words}  {statement.sql}")
         if statement.problem:
             lines.append(f"        {statement.problem}")
     if len(found.statements) > len(shown):
@@ -133,14 +132,8 @@ def _largest(found: DryRun) -> list[str]:
     lines = ["the largest transaction" if len(most) == 1 else f"the {len(most)} largest transactions"]
     for large in most:
         tables = ", ".join(large.tables[:_MOST_TABLES]) + (", ..." if len(large.tables) > _MOST_TABLES else "")
-        lines.append(f"  rows   {_place(large.place)}  {large.rows:,} rows of {tables}")
+        lines.append(f"  rows   {large.place.words}  {large.rows:,} rows of {tables}")
     return lines
-
-
-def _place(place: Landmark) -> str:
-    """Return GTID, commit time and FILE:POSITION of a transaction, as ``--skip``, ``--stop-at`` and ``--stop-before`` take them."""
-    when = None if place.committed_at is None else moment_text(place.committed_at)
-    return "  ".join(word for word in (place.gtid, when, f"{place.file}:{place.position}") if word)
 
 
 def _shown(statements: Sequence[PlannedStatement]) -> list[PlannedStatement]:
@@ -162,7 +155,7 @@ def _mark(statement: PlannedStatement) -> str:
 def _stops(found: DryRun) -> list[str]:
     lines = []
     for stop in found.stops[:_MOST_STATEMENTS]:
-        lines += [f"  STOP  {_place(stop.place)}  {stop.sql}", f"        {stop.problem}"]
+        lines += [f"  STOP  {stop.place.words}  {stop.sql}", f"        {stop.problem}"]
     if len(found.stops) > _MOST_STATEMENTS:
         lines.append(f"  ... {len(found.stops) - _MOST_STATEMENTS:,} more tables, with --json")
     return lines
