@@ -204,7 +204,8 @@ def test_a_skipped_drop_leaves_the_table_and_counts_as_executed(made: Made, post
 
 def test_rows_after_a_skipped_change_of_columns_are_refused_also_by_a_later_run(made: Made, postgres_place: PostgresPlace) -> None:
     swap = "ALTER TABLE shop.t MODIFY b INT FIRST"
-    log = made.log(*TWO, swap, "INSERT INTO shop.t VALUES (200, 2, 100)", "INSERT INTO shop.t VALUES (300, 3, 100)")
+    other = ("CREATE TABLE shop.other (id INT PRIMARY KEY)", swap, "INSERT INTO shop.other VALUES (7)")
+    log = made.log(*TWO, *other, "INSERT INTO shop.t VALUES (200, 2, 100)", "INSERT INTO shop.t VALUES (300, 3, 100)")
     with Applier([log], make_target(made.place.url), skip=named(log, "MODIFY")) as applier:
         forecast = applier.dry_run()
     assert forecast is not None
@@ -218,6 +219,7 @@ def test_rows_after_a_skipped_change_of_columns_are_refused_also_by_a_later_run(
             assert (code, error["class"], error["gtid"]) == (1, "SchemaMismatch", list(open_log(log))[-2].gtid), error
             assert "column 1 is b" in error["message"] or not skip
             assert fetch() == [(1, 10, 20)]
+    assert made.place.sql("SELECT id FROM shop.other") == postgres_place.rows("other") == [(7,)], "everything before it is applied"
 
 
 def test_rows_after_a_skipped_index_go_on(made: Made, postgres_place: PostgresPlace) -> None:
