@@ -134,6 +134,9 @@ class Transaction:
     def filtered(self) -> bool:
         """True if a filter removed all its changes."""
     @property
+    def skipped(self) -> bool:
+        """True if it is left out by name."""
+    @property
     def bytes(self) -> int: ...
     @property
     def file(self) -> str: ...
@@ -731,6 +734,10 @@ class LogReader:
         stop_before: End before this GTID.
         stop_after: End after this GTID.
         stop_view_change: End after a view change of a group that is not in this set.
+        stop_position: End before the first transaction that does not begin before this place: base name of a file, and offset. In a relay
+            log that is still written it is a place of the source's log.
+        skip: Transactions that are left out by name: they keep only their identity. A statement, or a part of an XA transaction, is
+            returned whole and in a batch of its own instead, with ``skipped`` set.
         piece: Start and end in the only file. The start is an offset, the offset of the format description, and True for a relay log; the
             end is None for the file's end.
         position: Number of transactions before the first one.
@@ -752,6 +759,8 @@ class LogReader:
         stop_before: str | None = None,
         stop_after: str | None = None,
         stop_view_change: GtidSet | None = None,
+        stop_position: tuple[str, int] | None = None,
+        skip: SkipList | None = None,
         piece: tuple[tuple[int, int, bool], int | None] | None = None,
         position: int = 0,
         selection: Selection | None = None,
@@ -764,6 +773,12 @@ class LogReader:
     @property
     def stopped(self) -> tuple[str, int, str | None, int | None, bool] | None:
         """Transaction at which reading stopped: file, offset, GTID, commit time, and True if it is still applied."""
+    @property
+    def begins(self) -> list[tuple[str, int]]:
+        """File and offset of the starts of the last two transactions read; only with ``stop_position``, and in the log that it names."""
+    @property
+    def skipped(self) -> SkipList:
+        """Transactions found so far that are left out by name."""
     def stop(self) -> None:
         """End a reader that follows a relay log; no effect for files. May be called from any thread."""
     def next_batch(self, max_transactions: int = 1024, max_bytes: int = 16777216) -> TransactionBatch | None:
@@ -952,6 +967,8 @@ class RelayLog:
         stop_before: str | None = None,
         stop_after: str | None = None,
         stop_view_change: GtidSet | None = None,
+        stop_position: tuple[str, int] | None = None,
+        skip: SkipList | None = None,
     ) -> LogReader:
         """Return a reader with a descriptor of its own, from the oldest file on, that follows the log; arguments as for ``LogReader``."""
     def close(self) -> None:
@@ -1014,6 +1031,8 @@ class TransactionBatch:
         """Return a batch of one transaction with only its identity, after a filter has left it out."""
     def with_statements(self, statements: Sequence[tuple[_Bytes, str]]) -> TransactionBatch:
         """Return a batch of one transaction with other statements: the text and the default database of each."""
+    def before(self, index: int) -> TransactionBatch:
+        """Return a batch of the transactions before an index."""
     def corrected(self, catalog: Catalog, tables: TableFilter | None = None) -> TransactionBatch | None:
         """Return the batch with all rows changed by its server, if a MySQL that logs cascades wrote it otherwise; None if nothing differs.
 
@@ -1046,6 +1065,23 @@ class TransactionBatch:
             IndexError: The batch has no such transaction.
             LogDamaged: A row event is damaged.
         """
+
+@final
+class SkipList:
+    """Transactions that are left out by name.
+
+    Args:
+        gtids: A GTID set.
+        ranges: Single GTIDs of MariaDB, as domain, server, first and last sequence number.
+    """
+
+    def __new__(cls, gtids: GtidSet, ranges: Sequence[tuple[int, int, int, int]] = ...) -> Self: ...
+    @property
+    def gtids(self) -> GtidSet:
+        """The GTID set."""
+    @property
+    def ranges(self) -> list[tuple[int, int, int, int]]:
+        """Domain, server, first and last sequence number of each range of MariaDB's GTIDs."""
 
 @final
 class TableFilter:
@@ -1141,9 +1177,10 @@ class WriteSets:
 
 @final
 class BlockSums:
-    """Sums over blocks: transactions, those left empty by filters, those skipped before, and rows.
+    """Sums over blocks: transactions, those left empty by filters, those skipped, and rows.
 
     Attributes:
+        named: Transactions left out by name, which are among the skipped ones.
         merged: Transactions of blocks with several, without those left empty by filters.
     """
 
@@ -1153,6 +1190,8 @@ class BlockSums:
     def filtered(self) -> int: ...
     @property
     def skipped(self) -> int: ...
+    @property
+    def named(self) -> int: ...
     @property
     def rows(self) -> int: ...
     @property

@@ -151,6 +151,15 @@ def write_log(path: Path, history: list[Transaction], *, ddl: bool = True, first
     return path
 
 
+def write_statements(path: Path, statements: list[str]) -> Path:
+    """Write a binlog of statements."""
+    log = bytearray(b"\xfebin" + relay_format("9.7.0", server_id=1, created=SECOND))
+    for number, sql in enumerate(statements, 1):
+        _append(log, encode_statement(_front(number, 1), "d", sql))
+    path.write_bytes(log)
+    return path
+
+
 def _front(number: int, first: int) -> tuple[str, int, int, int, int, int]:
     sequence_number = number - first + 1
     return f"{UUID}:{number}", sequence_number - 1, sequence_number, 1, 7, SECOND * 1_000_000 + number

@@ -19,7 +19,7 @@ from paraply.applier.preflight.dry_run import DryRun, scan
 from paraply.applier.preflight.inspect import (
     Preflight,
     Start,
-    parse_gtids,
+    inspect_without_transactions,
     run_preflight,
     start_run,
 )
@@ -38,6 +38,7 @@ from paraply.applier.schedule.policy import check_combination, policy_kind
 from paraply.applier.schedule.session_order import SessionOrder
 from paraply.applier.selection.filters import Filters, filters_for
 from paraply.applier.selection.renaming import gtid_mode_of, parse_renames, renamed_definitions
+from paraply.applier.selection.skip import skip_result
 from paraply.applier.selection.stop_result import check_result, stop_place
 from paraply.applier.via_replication.options import check_via, check_via_family, check_via_target
 from paraply.errors import ParaplyError, UsageError
@@ -45,6 +46,7 @@ from paraply.logs import beside_logs, log_paths
 from paraply.logs.companions import passed_over_note
 from paraply.logs.file_order import check_order, read_heads
 from paraply.logs.stop_point import parse_stop
+from paraply.logs.transaction_set import TransactionSet
 from paraply.observe.counters import ApplyReport, Counters
 from paraply.observe.run_monitor import RunMonitor
 from paraply.observe.snapshot import make_report
@@ -121,6 +123,7 @@ class Applier:
             log's names.
         rename_table: Tables with another name on the target, each as ``database.table=database.table``.
         local_time: Asks the source for a local time, where only the source knows its time zone.
+        skip: Transactions to leave out: a GTID set, or text, in which a GTID of MariaDB stands for itself. They count as executed.
 
     Raises:
         UsageError: An option, or a combination of options, is not allowed (R21a).
@@ -162,6 +165,7 @@ class Applier:
         rename_database: Sequence[str] = (),
         rename_table: Sequence[str] = (),
         local_time: LocalTime | None = None,
+        skip: GtidSet | str | None = None,
     ) -> None:
         way = parse_via(via)
         target = as_target(target)
@@ -185,6 +189,7 @@ class Applier:
             ddl_decision=ddl_decision,
             filters=filters_for(target, filters or Filters(), lower_case_table_names),
             stop=stop or parse_stop(stop_at, stop_before),
+            skip=TransactionSet.of("--skip", skip),
             allow_gap=allow_gap,
             timestamp_column=timestamp_column,
             live=relay is not None,
@@ -215,6 +220,7 @@ class Applier:
         self._reader: LogReader | None = None
         self._workers: list[Worker] = []
         self._files: list[LogFile] = []
+        self._notes: list[str] = []
         self._monitor: RunMonitor | None = None
         self._executor: PartWorkers | None = None
         self._report: ApplyReport | None = None
@@ -279,7 +285,7 @@ class Applier:
         self._used = True
         look = self._look()
         if look is None:
-            self._report = ApplyReport()
+            self._report = ApplyReport(notes=self._notes, skip=skip_result(self._options.skip, None, 0))
             return self._report
         if self._on_plan is not None:
             self._on_plan(look.run_plan)
@@ -327,7 +333,7 @@ class Applier:
         first = self._first_transaction()
         check_via_target(self._options, self._target, first)
         if first is None:
-            parse_gtids(self._options.start_after)
+            self._notes = inspect_without_transactions(self._options, self._target, files)
             return None
         if is_in_order_anyway(self._options, first, self._look_into_log()):
             self._ordered, self._options = True, replace(self._options, consistency=Consistency.ANY_TIME)
@@ -385,7 +391,7 @@ class Applier:
         gate = Gate(self._options.max_rate, lambda: bool(self._stops) or run.order.failure is not None)
         monitor.watch(run, feed, driver.workers, self._merge)
         # Where commits may be merged, a transaction that the filters left empty needs no commit of its own.
-        gathers = {"gathers_filtered": True} if self._options.filters and self._merges else {}
+        gathers = {"gathers_filtered": True} if (self._options.filters or self._options.skip) and self._merges else {}
         planner = Planner(executed=start.skip, after=start.place, early_rows=may_have_early_rows(self._options, self._target), **gathers)
         sessions = None if self._options.consistency.keeps_order else SessionOrder(run.session_unknown)
         policy, done = self._options.policy.make(), start.progress.done
@@ -409,7 +415,9 @@ class Applier:
             raise
         finally:
             monitor.end(ended)
-            self._report = replace(make_report(run, feed, driver.workers), stop=stop_place(self._reader, self._options.stop))
+            report = make_report(run, feed, driver.workers)
+            skip = skip_result(self._options.skip, self._reader, run.named)
+            self._report = replace(report, stop=stop_place(self._reader, self._options.stop), skip=skip)
         return self._report
 
     def _raise_failure(self, run: RunState) -> None:

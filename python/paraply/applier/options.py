@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from paraply.applier.selection.filters import Filters
     from paraply.logs.feed import FeedLimits
     from paraply.logs.stop_point import StopPoint
+    from paraply.logs.transaction_set import TransactionSet
     from paraply.targets.protocol import LocalTime
 
 __all__ = [
@@ -81,6 +82,8 @@ class Options:
     ddl_decision: Literal["done", "not-done"] | None
     filters: Filters
     stop: StopPoint | None = None
+    skip: TransactionSet | None = None
+    """Transactions to leave out."""
     allow_gap: bool = False
     timestamp_column: str | None = None
     live: bool = False
@@ -131,10 +134,12 @@ class Options:
         return RunIdentity(self.channel, self.paths, self.workers, self.policy.name, self.consistency.value, gtid_mode, stop)
 
     def reader_options(self) -> dict[str, Any]:
-        """Return the native reader's arguments for the stop, the filters and the renames."""
+        """Return the native reader's arguments for the stop, the filters, the renames and the skipped transactions."""
         options: dict[str, Any] = dict(self.stop.reader_options()) if self.stop is not None else {}
         if self.filters or self.renames:
             options["tables"] = self.filters.native(self.renames)
+        if self.skip:
+            options["skip"] = self.skip.native()
         return options
 
 

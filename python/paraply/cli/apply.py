@@ -33,7 +33,9 @@ from paraply.cli.options import (
     Quiet,
     RenamedDatabases,
     RenamedTables,
+    Skip,
     StartAfter,
+    StopBefore,
     Tables,
     TargetUrl,
     TraceFile,
@@ -63,6 +65,10 @@ EXAMPLES = """
   paraply apply binlog.00004* --to mysql://root@127.0.0.1 --stop-at 2026-03-01T14:07:00+01:00 --dry-run
 
   paraply apply binlog.0000* --to mysql://root@127.0.0.1 --table shop.orders --rename-table shop.orders=restore.orders --channel fix
+
+  paraply apply binlog.00004* --to mysql://root@127.0.0.1 --skip 3e11fa47-71ca-11e1-9e33-c80aa9429562:2517
+
+  paraply apply binlog.00004* --to mysql://root@127.0.0.1 --stop-before binlog.000042:73219
 
   paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
 
@@ -98,7 +104,8 @@ def apply(
         str | None,
         typer.Option(metavar="TIME|GTID", help="Stop before this time, such as 2026-03-01T14:07:00+01:00, or after this GTID."),
     ] = None,
-    stop_before: Annotated[str | None, typer.Option(metavar="GTID", help="Stop before this GTID.")] = None,
+    stop_before: StopBefore = None,
+    skip: Skip = None,
     allow_gap: Annotated[
         bool, typer.Option("--allow-gap", help="Continue although transactions are missing between the target and the first log.")
     ] = False,
@@ -160,6 +167,7 @@ def apply(
                 ddl_decision=decision,
                 stop_at=stop_at,
                 stop_before=stop_before,
+                skip=skip,
                 allow_gap=allow_gap,
                 timestamp_column=timestamp_column,
                 filters=parse_filters(database or [], table or [], exclude_database or [], exclude_table or []),
@@ -283,6 +291,7 @@ def report_json(report: ApplyReport) -> dict[str, Any]:
         "skipped": report.skipped,
         "filtered": report.filtered,
         "stop": report.stop.as_json() if report.stop is not None else None,
+        "skip": report.skip.as_json() if report.skip is not None else None,
         "notes": report.notes,
         "rows": report.rows,
         "executed": report.executed,
@@ -306,6 +315,8 @@ def show(report: ApplyReport) -> None:
     )
     if report.filtered:
         output.console.print(f"{report.filtered:,} transactions were left empty by the filters; they are recorded as done")
+    if report.skip is not None:
+        output.console.print(f"{report.skip.transactions:,} transactions were left out by --skip; they count as executed")
     if report.stop is not None:
         asked = f", as {escape(report.stop.asked)} asked" if report.stop.asked else ""
         output.console.print(f"stopped {report.stop}{asked}", soft_wrap=True)

@@ -30,7 +30,9 @@ __all__ = [
     "Quiet",
     "RenamedDatabases",
     "RenamedTables",
+    "Skip",
     "StartAfter",
+    "StopBefore",
     "Tables",
     "TargetUrl",
     "TraceFile",
@@ -85,6 +87,15 @@ Listen = Annotated[str | None, typer.Option(metavar="HOST[:PORT]", help="With --
 
 StartAfter = Annotated[str | None, typer.Option(metavar="SET", help="GTIDs that the target already holds, such as those of the backup.")]
 """GTIDs to skip at the start."""
+
+Skip = Annotated[
+    str | None,
+    typer.Option(metavar="SET", help="GTIDs of transactions to leave out; they count as executed."),
+]
+"""Transactions to leave out."""
+
+StopBefore = Annotated[str | None, typer.Option(metavar="GTID|FILE:POSITION", help="Stop before this transaction.")]
+"""The first transaction not to apply."""
 
 Databases = Annotated[list[str] | None, typer.Option(metavar="D", help="Apply this database only; may be repeated.")]
 """Databases to apply."""

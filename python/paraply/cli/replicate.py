@@ -40,7 +40,9 @@ from paraply.cli.options import (
     Quiet,
     RenamedDatabases,
     RenamedTables,
+    Skip,
     StartAfter,
+    StopBefore,
     Tables,
     TargetUrl,
     TraceFile,
@@ -70,6 +72,8 @@ EXAMPLES = """
 
   paraply replicate --from mysql://repl@db1.example.org --to mysql://app@localhost --via replication --workers 8
 
+  paraply replicate --from mysql://repl@db1.example.org --to mysql://app@localhost --skip 3e11fa47-71ca-11e1-9e33-c80aa9429562:2517
+
   paraply replicate --from mysql://repl@db1.example.org --relay-log /var/lib/paraply/relay --no-apply
 
   paraply replicate --from mysql://repl@db1.example.org --to postgresql://app@localhost/copy --ddl-done  # after a change by hand
@@ -94,6 +98,8 @@ def replicate(
         str | None,
         typer.Option(metavar="view-change|GTID|TIME", help="Stop after a group's view change, after this GTID, or before this time."),
     ] = None,
+    stop_before: StopBefore = None,
+    skip: Skip = None,
     start_after: StartAfter = None,
     start_at: Annotated[
         str | None, typer.Option(metavar="FILE:POSITION", help="Start of the source's log to read, by positions in place of GTIDs.")
@@ -149,7 +155,15 @@ def replicate(
         receive(
             source,
             ReceptionSettings(relay_log, relay_log_size, start_after, start_at, server_id, semi_sync, source_timeout, report_host),
-            {"--to": to, "--until": until, "--metrics": metrics, "--trace": trace, "--max-rate": max_rate},
+            {
+                "--to": to,
+                "--until": until,
+                "--stop-before": stop_before,
+                "--skip": skip,
+                "--metrics": metrics,
+                "--trace": trace,
+                "--max-rate": max_rate,
+            },
             defaults_file=defaults_file,
             as_json=as_json,
             debug=debug,
@@ -176,11 +190,12 @@ def replicate(
                 relay_folder=relay_log,
                 channel=channel,
                 start_after=start_after,
+                skip=skip,
                 start_at=parse_place(start_at) if start_at is not None else None,
                 server_id=server_id,
                 relay_file_bytes=relay_log_size,
                 semi_sync=semi_sync,
-                until=parse_until(until),
+                until=parse_until(until, stop_before),
                 source_timeout=source_timeout,
                 report=parse_report_host(report_host) if report_host is not None else ("", 0),
                 trace=trace,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from paraply._native import Catalog, LogReader, TableFilter, Transaction, TransactionBatch, WriteSets
+    from paraply.errors import ParaplyError
+    from paraply.logs.skipping import Diverged, Skipping
     from paraply.runtime import Thread
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
@@ -58,6 +60,8 @@ class FeedItem:
         schema: The definitions after these changes; None without changes.
         reread: Whether the statement was not understood. Once it is applied, the reader waits for ``Feed.resume`` with the current
             tables of the target.
+        diverged: Tables whose definitions in the log and in the target differ from here on, because of skipped statements; None if they
+            are the same as before.
     """
 
     batch: TransactionBatch
@@ -67,6 +71,7 @@ class FeedItem:
     changes: list[SchemaChange] = field(default_factory=list)
     schema: SchemaCatalog | None = None
     reread: bool = False
+    diverged: list[Diverged] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ class FeedRules:
         on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
         corrects: Whether to correct logged cascades that differ from the server's actual changes; needed if the rows are applied.
         tables: The filter of the reader, for these corrections.
+        skips: Decisions about transactions that are left out by name; None if there are none.
     """
 
     scheme: str = "fine"
@@ -102,6 +108,7 @@ class FeedRules:
     on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None = None
     corrects: bool = False
     tables: TableFilter | None = None
+    skips: Skipping | None = None
 
 
 class Feed:
@@ -226,12 +233,34 @@ class Feed:
                 return
             if not len(batch):  # a relay log that is still being written has no more transactions at the moment
                 continue
-            item = self._prepare(self._selected(batch))
-            yield item
-            if item.reread:
-                self._wait_reread()
+            if self._kept is not None:
+                self._adopt(batch[len(batch) - 1], *self._kept)
+            batch, refusal = self._selected(batch)
+            if len(batch):
+                item = self._prepare(batch)
+                yield item
+                if item.reread:
+                    self._wait_reread()
+            if refusal is not None:
+                raise refusal
 
-    def _selected(self, batch: TransactionBatch) -> TransactionBatch:
+    def _selected(self, batch: TransactionBatch) -> tuple[TransactionBatch, ParaplyError | None]:
+        """Return a batch as it is to be applied, up to a transaction that must not be, and the error of that one.
+
+        A skipped statement needs not be one that the filters can divide, but its tables need the target's names.
+        """
+        skips, renames = self._rules.skips, self._rules.renamed is not None
+        if skips is not None and not renames:
+            batch = skips.look_at(batch, self._schema)
+        batch = self._chosen(batch)
+        if skips is None:
+            return batch, None
+        if renames:
+            batch = skips.look_at(batch, self._schema)
+        refused = skips.refused(batch)
+        return (batch, None) if refused is None else (batch.before(refused[0]), refused[1])
+
+    def _chosen(self, batch: TransactionBatch) -> TransactionBatch:
         """Return a batch without a statement that the filters leave out, or with the target's names in its statement."""
         rules = self._rules
         if (rules.wants is None and rules.renamed is None) or len(batch) != 1 or not batch[0].statements:
@@ -242,8 +271,6 @@ class Feed:
 
     def _prepare(self, batch: TransactionBatch) -> FeedItem:
         """Hash a batch under the schema before it, then execute the statement at its end."""
-        if self._kept is not None and len(batch):
-            self._adopt(batch[len(batch) - 1], *self._kept)
         if self._unsettled:
             self._settle(batch)
         if self._rules.corrects:
@@ -259,6 +286,8 @@ class Feed:
         item = FeedItem(batch, write_sets, count, size)
         if count:
             self._follow(batch[count - 1], item)
+        if rules.skips is not None:
+            item.diverged = rules.skips.take_change()
         self.read += count
         self.read_bytes += size
         return item
@@ -278,6 +307,8 @@ class Feed:
                 table = settle(self._known[key], table_map, mariadb=mariadb)
                 self._schema.put(table)
                 self._define(table)
+                if self._rules.skips is not None:
+                    self._rules.skips.settled(table)
 
     def _follow(self, transaction: Transaction, item: FeedItem) -> None:
         statements = transaction.statements
@@ -292,6 +323,8 @@ class Feed:
                 item.reread = item.reread or (self._rules.rereads and isinstance(change, Unknown))
         if item.changes:
             item.schema = self._schema.copy()
+        if self._rules.skips is not None:
+            self._rules.skips.follow(transaction, self._schema)
 
     def _take_over(self, change: SchemaChange) -> None:
         """Apply one change to the native definitions. Unknown tables are removed, so that transactions on them become barriers (R13)."""
@@ -354,3 +387,5 @@ class Feed:
                 self._schema.remove(table.database, table.name)
         self._forget(lambda _database, _name: True)
         self.seed(tables)
+        if self._rules.skips is not None:
+            self._rules.skips.reread(self._schema)

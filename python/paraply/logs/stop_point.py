@@ -1,13 +1,15 @@
-"""Stop points of a replay: before a time, after a GTID, or before a GTID."""
+"""Stop points of a replay: before a time, after a GTID, before a GTID, or before a position."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import UsageError
+from paraply.logs.inputs.compression import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +35,7 @@ class StopPoint:
             later), else in whole seconds.
         after: GTID of the last transaction to apply.
         before: GTID of the first transaction not to apply.
+        place: Base name of a file, and the offset in it of the first transaction not to apply.
         view_change: GTIDs of view changes to ignore; the stop is after the next view change of a group that is not among them (R30).
         text: The stop in the user's words, for messages.
     """
@@ -40,6 +43,7 @@ class StopPoint:
     time: int | None = None
     after: str | None = None
     before: str | None = None
+    place: tuple[str, int] | None = None
     view_change: GtidSet | None = field(default=None, compare=False)
     text: str = field(default="", compare=False)
 
@@ -52,6 +56,7 @@ class StopPoint:
     def reader_options(self) -> dict[str, Any]:
         """Return the stop as arguments of the native reader."""
         options: dict[str, Any] = {"stop_time": self.time, "stop_before": self.before, "stop_after": self.after}
+        options |= {"stop_position": self.place} if self.place is not None else {}
         return options | ({"stop_view_change": self.view_change} if self.view_change is not None else {})
 
 
@@ -107,19 +112,21 @@ def parse_stop(stop_at: str | None = None, stop_before: str | None = None) -> St
 
     Args:
         stop_at: A time in RFC 3339 with an offset, or the GTID of the last transaction to apply.
-        stop_before: The GTID of the first transaction not to apply.
+        stop_before: The GTID of the first transaction not to apply, or its place as FILE:POSITION.
 
     Raises:
-        UsageError: A text is neither a time nor a GTID.
+        UsageError: A text is neither a time, nor a GTID, nor a place.
 
     >>> parse_stop("2023-11-14T23:13:20+01:00").time
     1700000000000000
     >>> parse_stop("0-1-17").after
     '0-1-17'
+    >>> parse_stop(stop_before="/backup/binlog.000042.zst:1234").place
+    ('binlog.000042', 1234)
     """
     if stop_at is None and stop_before is None:
         return None
-    time = after = before = None
+    time = after = before = place = None
     words = []
     if stop_at is not None:
         words.append(f"--stop-at {stop_at}")
@@ -129,8 +136,10 @@ def parse_stop(stop_at: str | None = None, stop_before: str | None = None) -> St
             after = _parse_gtid("--stop-at", stop_at.strip(), "a time such as 2026-03-01T14:07:00+01:00, or one GTID")
     if stop_before is not None:
         words.append(f"--stop-before {stop_before}")
-        before = _parse_gtid("--stop-before", stop_before.strip(), "one GTID; a time goes to --stop-at, which stops before it")
-    return StopPoint(time, after, before, text=" ".join(words))
+        place = _parse_place(stop_before.strip())
+        wanted = "one GTID or FILE:POSITION; a time goes to --stop-at, which stops before it"
+        before = _parse_gtid("--stop-before", stop_before.strip(), wanted) if place is None else None
+    return StopPoint(time, after, before, place, text=" ".join(words))
 
 
 def parse_moment(option: str, text: str) -> int:
@@ -158,6 +167,14 @@ def parse_moment(option: str, text: str) -> int:
     # Rounded up: a transaction is after the stop only if it is not earlier.
     more = int(digits[:6].ljust(6, "0") or 0) + bool(digits[6:].strip("0"))
     return (moment - _EPOCH) // _MICROSECOND + more
+
+
+def _parse_place(text: str) -> tuple[str, int] | None:
+    """Return base name and offset of FILE:POSITION; None for any other text."""
+    file, colon, position = text.rpartition(":")
+    if not colon or not file or not position.isdigit() or _MYSQL.fullmatch(text) or _TIME.match(text):
+        return None
+    return plain_name(PurePath(file).name), int(position)
 
 
 def _parse_gtid(option: str, text: str, wanted: str) -> str:

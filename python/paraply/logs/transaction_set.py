@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from paraply._native import GtidSet
+from paraply._native import GtidSet, SkipList
 from paraply.errors import UsageError
 
 __all__ = ["TransactionSet"]
 
 _MARIADB = re.compile(r"(\d+)-(\d+)-(\d+)(?:-(\d+))?")
+
+_MOST_SHOWN = 1000
 
 Origin = tuple[int, int]
 
@@ -20,7 +22,7 @@ class TransactionSet:
     """GTIDs of single transactions.
 
     Attributes:
-        mysql: The GTIDs of MySQL.
+        mysql: The GTIDs of MySQL; more generally a GTID set, with the meaning that such a set has.
         mariadb: First and last sequence number of ranges, by domain and server.
     """
 
@@ -58,9 +60,11 @@ class TransactionSet:
 
     def __contains__(self, gtid: str) -> bool:
         """Return True if a transaction is named."""
+        if not gtid:
+            return False
         match = _MARIADB.fullmatch(gtid)
-        if match is None:
-            return bool(gtid) and gtid in self.mysql
+        if match is None or gtid in self.mysql:
+            return gtid in self.mysql
         number = int(match[3])
         return any(first <= number <= last for first, last in self.mariadb.get((int(match[1]), int(match[2])), ()))
 
@@ -73,6 +77,16 @@ class TransactionSet:
                 gaps = _outside(first, last, held)
                 lacking += [f"{domain}-{server}-{a}" + (f"-{b}" if b > a else "") for a, b in gaps]
         return ", ".join(lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
+
+    def held_by(self, gtids: GtidSet) -> str:
+        """Return the named GTIDs that a set holds, as text; of long ranges the first ones."""
+        both = self.mysql & gtids
+        held = [str(both)] if both else []
+        for (domain, server), ranges in self.mariadb.items():
+            for first, last in ranges:
+                numbers = range(first, min(last, first + _MOST_SHOWN) + 1)
+                held += [gtid for gtid in (f"{domain}-{server}-{number}" for number in numbers) if gtid in gtids]
+        return ", ".join(held[:5]) + (f" and {len(held) - 5} more" if len(held) > 5 else "")
 
     def add(self, gtid: str) -> None:
         """Add one GTID, as a log has it."""
@@ -87,6 +101,42 @@ class TransactionSet:
         else:
             ranges.append((number, number))
 
+    @classmethod
+    def of(cls, option: str, names: TransactionSet | GtidSet | str | None) -> TransactionSet | None:
+        """Return the set that an argument names, or None; a text is read by ``parse``.
+
+        Raises:
+            UsageError: The text is no such set, or the set is empty.
+        """
+        if names is None or isinstance(names, TransactionSet):
+            return names
+        if isinstance(names, GtidSet):
+            return cls(names) if names else None
+        return cls.parse(option, names)
+
+    @classmethod
+    def found_by(cls, found: SkipList) -> TransactionSet:
+        """Return the transactions that a reader has found."""
+        return cls(found.gtids, _by_origin(found.ranges))
+
+    def native(self) -> SkipList:
+        """Return the set for a reader of logs."""
+        return SkipList(self.mysql, [(*origin, *numbers) for origin, ranges in self.mariadb.items() for numbers in ranges])
+
+    def __bool__(self) -> bool:
+        """Return True if a transaction is named."""
+        return bool(self.mysql or self.mariadb)
+
+    @property
+    def is_of_mariadb(self) -> bool:
+        """True if GTIDs of MariaDB are named."""
+        return bool(self.mariadb) or (bool(self.mysql) and ":" not in str(self.mysql))
+
+    @property
+    def is_of_mysql(self) -> bool:
+        """True if GTIDs of MySQL are named."""
+        return ":" in str(self.mysql)
+
     def __str__(self) -> str:
         """Return the set as ``parse`` reads it."""
         ranges = [
@@ -95,6 +145,14 @@ class TransactionSet:
             for first, last in found
         ]
         return ",".join(([str(self.mysql)] if self.mysql else []) + ranges)
+
+
+def _by_origin(ranges: list[tuple[int, int, int, int]]) -> dict[Origin, list[tuple[int, int]]]:
+    """Return ranges by their domain and server."""
+    by_origin: dict[Origin, list[tuple[int, int]]] = {}
+    for domain, server, first, last in ranges:
+        by_origin.setdefault((domain, server), []).append((first, last))
+    return by_origin
 
 
 def _outside(first: int, last: int, held: list[tuple[int, int]]) -> list[tuple[int, int]]:

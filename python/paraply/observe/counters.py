@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from paraply.logs.skipping import SkipResult
     from paraply.logs.stop_point import StopPlace
 
 __all__ = ["ApplyReport", "Counters", "WorkerCounters"]
@@ -85,7 +86,7 @@ class Counters:
         ahead: Blocks committed after a gap, above the low-water mark.
         transactions: Transactions committed.
         commits: Commits sent (blocks; parts of replayed ones).
-        skipped: Transactions skipped because they were applied before.
+        skipped: Transactions skipped: applied before, or left out by name.
         merged: Transactions that shared a commit.
         rows: Rows committed.
         running: Workers that apply.
@@ -157,9 +158,10 @@ class ApplyReport:
     Attributes:
         transactions: Transactions committed.
         commits: Number of commits.
-        skipped: Transactions skipped because they were applied before.
+        skipped: Transactions skipped: applied before, or left out by name.
         filtered: Transactions that the filters left empty; they are recorded as done.
         stop: The transaction at which reading stopped, if a stop was reached.
+        skip: Outcome of ``--skip``; None without it.
         rows: Rows committed.
         merged: Transactions that shared a commit.
         executed: GTID set that the target holds now, by its progress; empty for a log without GTIDs.
@@ -180,6 +182,7 @@ class ApplyReport:
     skipped: int = 0
     filtered: int = 0
     stop: StopPlace | None = None
+    skip: SkipResult | None = None
     rows: int = 0
     merged: int = 0
     executed: str = ""

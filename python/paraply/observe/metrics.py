@@ -126,7 +126,7 @@ def _received_metrics(receiver: Mapping[str, Any]) -> list[Metric]:
 def _of_progress(page: _Page, counters: Counters) -> None:
     page.counter("transactions_read_total", "Transactions read from the logs.", counters.read)
     page.counter("transactions_committed_total", "Transactions committed on the target.", counters.transactions)
-    page.counter("transactions_skipped_total", "Transactions skipped because the target held them.", counters.skipped)
+    page.counter("transactions_skipped_total", "Transactions skipped: held by the target, or left out by name.", counters.skipped)
     page.counter("transactions_filtered_total", "Transactions that the filters left empty.", counters.filtered)
     page.counter("transactions_merged_total", "Transactions that shared a commit with others.", counters.merged)
     page.counter("commits_total", "Commits sent to the target.", counters.commits)

@@ -59,6 +59,7 @@ class ReplicationOptions:
         relay_folder: Folder of the relay log.
         channel: Name of the progress in the target.
         start_after: GTIDs that the target already holds.
+        skip: Transactions to leave out: a GTID set, or text, in which a GTID of MariaDB stands for itself.
         start_at: Start in the source's log, file and offset, for a source without GTIDs.
         server_id: Server id of this replica; None derives one.
         relay_file_bytes: Size at which the relay log begins a new file.
@@ -73,6 +74,7 @@ class ReplicationOptions:
     relay_folder: Path
     channel: str = "default"
     start_after: str | None = None
+    skip: GtidSet | str | None = None
     start_at: tuple[str, int] | None = None
     server_id: int | None = None
     relay_file_bytes: int = 256 << 20
@@ -271,6 +273,7 @@ class Replication:
             channel=options.channel,
             start_after=options.start_after,
             trace=self._timeline,
+            skip=options.skip,
             lower_case_table_names=self._source.lower_case_table_names if self._source is not None else None,
             local_time=self._source.local_time if self._source is not None else None,
             **self._applier_options(),

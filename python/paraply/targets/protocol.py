@@ -10,6 +10,7 @@ from paraply.targets.ddl_answer import DdlAnswer
 
 if TYPE_CHECKING:
     from paraply._native import Block, Format, GtidSet, TableMap, Transaction
+    from paraply.logs.skipping import Diverged
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
@@ -104,6 +105,7 @@ class Progress:
         notes: Remarks for the user.
         done: For a log without GTIDs, file and end offset of each transaction that is applied after ``offset``.
         low: GTIDs that are applied without a gap, if the text of ``executed`` cannot hold gaps; else None.
+        diverged: Tables that differ from the log since a statement was skipped.
     """
 
     executed: GtidSet
@@ -114,6 +116,7 @@ class Progress:
     notes: list[str] = field(default_factory=list)
     low: GtidSet | None = None
     done: frozenset[tuple[str, int]] = frozenset()
+    diverged: tuple[Diverged, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +363,9 @@ class Target(Protocol):
 
     def check_rows(self, forecast: RowForecast) -> None:
         """Raise the error that rows of a table would end with, by the target's definitions; write nothing."""
+
+    def record_diverged(self, tables: Sequence[Diverged]) -> None:
+        """Replace the channel's record of tables that differ from the log because a statement was skipped."""
 
     def pass_over(self, block: Block) -> None:
         """Take note that an earlier run committed the block, which is one of ``Progress.done``."""

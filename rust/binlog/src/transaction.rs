@@ -184,6 +184,8 @@ pub struct Transaction {
     pub rows: u64,
     /// True if a filter removed everything but its identity.
     pub filtered: bool,
+    /// True if it is left out by name; a statement or a part of an XA transaction still has its content.
+    pub skipped: bool,
     /// Bytes that the transaction takes in the file.
     pub bytes: u64,
     /// Index of its file in the reader's list.

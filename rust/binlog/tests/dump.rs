@@ -113,6 +113,31 @@ fn the_transactions_are_the_same_and_their_stamps_are_ours() {
 }
 
 #[test]
+fn a_transaction_that_is_left_out_goes_over_empty_under_its_gtid() {
+    let path = data("mysql-9.7.000001");
+    let log = [std::fs::read(&path).unwrap()];
+    let before = read(std::slice::from_ref(&path));
+    let (mut dump, mut packets) = (Dump::new(9, before[0].server_id, 0), Vec::new());
+    for (number, transaction) in (1..).zip(&before) {
+        dump.emptied(&mut packets, raw(&log, transaction), &transaction.format, stamps(number)).unwrap();
+    }
+    let folder = std::env::temp_dir().join(format!("paraply-emptied-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let after = read(&files(&events(&packets, 0), &folder));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(after.len(), before.len());
+    for (after, before) in after.iter().zip(&before) {
+        assert_eq!((&after.identity, after.kind), (&before.identity, Kind::Empty));
+        assert_eq!((after.committed_at, after.server_id), (before.committed_at, 9));
+    }
+    assert!(Dump::new(9, 8, 0).emptied(&mut Vec::new(), &[0; 30], &before[0].format, stamps(1)).is_err());
+}
+
+fn stamps(number: u64) -> Stamps {
+    Stamps { last_committed: number - 1, sequence_number: number }
+}
+
+#[test]
 fn each_file_begins_its_numbers_with_one() {
     let (before, after, count) = dumped(&["mysql-9.7-types.binlog"], 2000);
     assert!(count > 1);

@@ -39,6 +39,8 @@ mod _native {
     #[pymodule_export]
     use crate::log::selection::{PyLogScan, PySelection, scan_log};
     #[pymodule_export]
+    use crate::log::skip_list::PySkipList;
+    #[pymodule_export]
     use crate::log::table_filter::PyTableFilter;
     #[pymodule_export]
     use crate::log::table_map::{PyColumnInfo, PyTableMap};

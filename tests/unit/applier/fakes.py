@@ -81,6 +81,7 @@ class Transaction:
     rows: int = 1
     committed_us: int | None = None
     filtered: bool = False
+    skipped: bool = False
     format: Format = field(default_factory=Format)
     server_id: int = 7
     session: int | None = None
@@ -180,6 +181,7 @@ class Sums:
     transactions: int
     filtered: int
     skipped: int
+    named: int
     rows: int
     merged: int
     gtids: GtidSet
@@ -272,6 +274,7 @@ class Block:
             transactions=sum(block.transaction_count for block in blocks),
             filtered=sum(block.filtered for block in blocks),
             skipped=sum(block.skipped for block in blocks),
+            named=0,
             rows=sum(block.rows for block in blocks),
             merged=sum(count for count in counts if count > 1),
             gtids=GtidSet(members=frozenset().union(*(block.gtids.members for block in blocks))),

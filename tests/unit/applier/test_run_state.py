@@ -23,7 +23,7 @@ class Block:
     @staticmethod
     def sums(blocks: Sequence[Block]) -> SimpleNamespace:
         gtids = GtidSet(",".join(str(block.gtids) for block in blocks))
-        return SimpleNamespace(transactions=len(blocks), filtered=0, skipped=0, rows=len(blocks), merged=0, gtids=gtids)
+        return SimpleNamespace(transactions=len(blocks), filtered=0, named=0, skipped=0, rows=len(blocks), merged=0, gtids=gtids)
 
 
 def block(number: int, gtid: str) -> Any:

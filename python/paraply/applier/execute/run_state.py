@@ -135,6 +135,8 @@ class RunState:
         self.transactions = 0
         self.commits = 0
         self.skipped = 0
+        self.named = 0
+        """Transactions left out by name, which are among the skipped ones."""
         self.filtered = 0
         self.merged = 0
         self.rows = 0
@@ -165,6 +167,7 @@ class RunState:
             self.transactions += count
             self.filtered += sums.filtered
             self.skipped += sums.skipped
+            self.named += sums.named
             self.rows += sums.rows
             self.merged += sums.merged
             self._executed.update(sums.gtids)

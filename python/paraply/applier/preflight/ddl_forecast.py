@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from paraply._native import TableMap, Transaction
+    from paraply.logs.skipping import Skipping
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
@@ -58,6 +59,8 @@ class DdlForecast:
         self._changed: set[str] = set()
         self._seen: set[str] = set()
         self._names = schema.lower_case_table_names
+        self.skips: Skipping | None = None
+        """Decisions about skipped statements, which the target does not run."""
         self.made: dict[str, Table] = {}
         """Tables that the log makes or changes, by ``database.table``; those that it drops later too."""
 
@@ -69,17 +72,20 @@ class DdlForecast:
             self._schema.put(table)
         self._written = set(self._standing.written)
         self._standing = None
+        if self.skips is not None:
+            self.skips.start(self._schema)
 
     def note_rows(self, transaction: Transaction) -> None:
         """Remember the tables whose rows a transaction changes."""
         self._written.update(transaction.tables)
 
-    def row_problems(self, transaction: Transaction, maps: Sequence[TableMap]) -> Iterator[tuple[str, str]]:
+    def row_problems(self, transaction: Transaction, maps: Sequence[TableMap], *, compares: bool) -> Iterator[tuple[str, str]]:
         """Check the tables that get their first rows in a transaction, or their first rows after a change of the table.
 
         Args:
             transaction: The transaction.
             maps: Table maps of the transactions around it.
+            compares: True if the applier compares the tables with the log, and not the target's own replication.
 
         Yields:
             ``database.table``, and why the apply would stop there.
@@ -90,10 +96,21 @@ class DdlForecast:
                 continue
             self._seen.add(name)
             table = self._schema.table(found.database, found.table)
+            refusal = self.skips.refusal(transaction, [found]) if self.skips is not None else None
+            if refusal is not None:
+                yield name, refusal.message
+            if refusal is not None or not compares:
+                continue
             try:
                 self._target.check_rows(RowForecast(found, table, transaction.format, name in self._changed, self._plan))
             except ParaplyError as error:
                 yield name, error.message
+
+    def leave_out(self, transaction: Transaction) -> None:
+        """Pass a skipped transaction, which the target does not run."""
+        if self.skips is not None and transaction.statements:
+            self.skips.leave_out(transaction, self._schema)
+            self._seen -= {f"{table.database}.{table.table}" for table in self.skips.take_change() or ()}
 
     def problem(self, transaction: Transaction, *, runs: bool = True) -> str:
         """Follow a transaction's statements and return the reason why the apply would stop there; see ``forecast``."""
@@ -120,6 +137,8 @@ class DdlForecast:
                 self._target.check_ddl(Forecast(transaction, changes, known, frozenset(self._written), self._names))
             except ParaplyError as error:
                 found = error.message
+        if self.skips is not None:
+            self.skips.follow(transaction, self._schema)
         for change in changes:
             self._carry(change)
             if runs:

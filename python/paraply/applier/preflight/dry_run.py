@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING, Any
 
 from paraply.applier.options import Via
 from paraply.applier.preflight.ddl_forecast import DdlForecast, StatementOutcome
 from paraply.applier.preflight.inspect import contained_in_schema, forecast_schema
 from paraply.applier.selection.filters import consequences
+from paraply.applier.selection.skip import skip_result
 from paraply.applier.selection.stop_result import stop_place
 from paraply.errors import LogError, LogNotUnderstood, ParaplyError
+from paraply.logs.skipping import Skipping
 from paraply.logs.statement_text import decode_logged, hide_passwords
 from paraply.logs.stop_point import StopPlace, moment_text
 
@@ -22,12 +25,14 @@ if TYPE_CHECKING:
     from paraply.applier.preflight.inspect import Preflight
     from paraply.applier.preflight.plan import RunPlan
     from paraply.applier.selection.renaming import Renaming
+    from paraply.logs.skipping import SkipResult
     from paraply.schema.catalog import SchemaCatalog
     from paraply.targets.protocol import Target
 
-__all__ = ["DryRun", "Landmark", "PlannedStatement", "estimate_seconds", "scan"]
+__all__ = ["DryRun", "Landmark", "LargeTransaction", "PlannedStatement", "estimate_seconds", "scan"]
 
 _SHOWN = 200
+_LARGEST = 10
 
 # The slowest and the fastest rates measured on small machines with durable settings, by whether commits are merged.
 _TRANSACTIONS_A_SECOND = {True: (1_500, 12_000), False: (300, 4_000)}
@@ -57,6 +62,12 @@ class Landmark:
         """Return the log position of a transaction."""
         return cls(transaction.file, transaction.offset, transaction.end_offset, transaction.gtid, transaction.committed_us)
 
+    @property
+    def words(self) -> str:
+        """GTID, commit time and FILE:POSITION, as ``--skip``, ``--stop-at`` and ``--stop-before`` take them."""
+        when = None if self.committed_at is None else moment_text(self.committed_at)
+        return "  ".join(word for word in (self.gtid, when, f"{self.file}:{self.position}") if word)
+
     def __str__(self) -> str:
         """Return the log position for people."""
         words = [f"{self.file}:{self.position}", self.gtid, None if self.committed_at is None else moment_text(self.committed_at)]
@@ -78,6 +89,7 @@ class PlannedStatement:
         runs: False if the filters leave it out.
         problem: Reason why the apply would stop there; empty if it would not.
         skipped: True if the target has no counterpart of it, so that only the progress is recorded.
+        named: True if ``--skip`` leaves it out.
     """
 
     place: Landmark
@@ -85,10 +97,33 @@ class PlannedStatement:
     runs: bool
     problem: str = ""
     skipped: bool = False
+    named: bool = False
 
     def as_json(self) -> Mapping[str, Any]:
         """Return the statement as a JSON object."""
-        return {**self.place.as_json(), "sql": self.sql, "runs": self.runs, "skipped": self.skipped, "problem": self.problem or None}
+        what = {"sql": self.sql, "runs": self.runs, "skipped": self.skipped, "named": self.named, "problem": self.problem or None}
+        return {**self.place.as_json(), **what}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LargeTransaction:
+    """One of the transactions with the most changed rows; ordered by size.
+
+    Attributes:
+        rows: Rows that it changes.
+        bytes: Its size in the log.
+        place: Its place in the log.
+        tables: ``database.table`` of the tables that it changes.
+    """
+
+    rows: int
+    bytes: int
+    place: Landmark = field(compare=False)
+    tables: tuple[str, ...] = field(default=(), compare=False)
+
+    def as_json(self) -> Mapping[str, Any]:
+        """Return the transaction as a JSON object."""
+        return {**self.place.as_json(), "rows": self.rows, "bytes": self.bytes, "tables": list(self.tables)}
 
 
 @dataclass(slots=True)
@@ -100,8 +135,11 @@ class DryRun:
         transactions: Transactions that would be applied.
         rows: Rows that they change.
         bytes: Size of these transactions in the log.
-        skipped: Transactions that the target already holds.
+        skipped: Transactions that are skipped: those that the target already holds, and those that ``--skip`` names.
+        named: Transactions that ``--skip`` names.
         filtered: Transactions that the filters leave empty.
+        skip: Outcome of ``--skip``; None without it.
+        largest: Transactions with the most rows, largest first.
         first: The first transaction that would be applied.
         last: The last one.
         stop: The transaction at which reading ends, if a stop is reached.
@@ -117,7 +155,10 @@ class DryRun:
     rows: int = 0
     bytes: int = 0
     skipped: int = 0
+    named: int = 0
+    skip: SkipResult | None = None
     filtered: int = 0
+    largest: list[LargeTransaction] = field(default_factory=list)
     first: Landmark | None = None
     last: Landmark | None = None
     stop: StopPlace | None = None
@@ -174,6 +215,7 @@ def scan(
         except ParaplyError as error:
             found.refusal = found.refusal or error
     ddl_forecast = DdlForecast(target, schema, target.standing(look.plan), look.plan)
+    ddl_forecast.skips = Skipping(lambda transaction: look.start.passed(transaction, options.paths), recorded=look.start.diverged)
     try:
         _read(options, look, ddl_forecast, found, contained)
     except LogError as error:
@@ -203,6 +245,10 @@ def _read(
                 continue
             _note(found, options, look, ddl_forecast, batch, transaction, maps)
     found.stop = stop_place(reader, options.stop)
+    found.largest.sort(reverse=True)
+    found.skip = skip_result(options.skip, reader, found.named)
+    if found.skip is not None and found.skip.missing:
+        look.run_plan.notes.append(found.skip.missing_note)
     if options.stop is not None and found.stop is None:
         look.run_plan.notes.append(f"the logs end before the stop ({options.stop.text})")
 
@@ -221,6 +267,9 @@ def _note(
         found.skipped += 1
         return
     ddl_forecast.adopt()
+    if transaction.skipped:
+        _note_skipped(found, ddl_forecast, transaction)
+        return
     runs, stops = not transaction.filtered, False
     if transaction.statements:
         noted = _note_statements(found, options, ddl_forecast, look.renaming, batch, transaction)
@@ -233,16 +282,44 @@ def _note(
     refusal = found.refusal
     if refusal is not None and (refusal.file, refusal.position) == (transaction.file, transaction.offset):
         found.stops.append(PlannedStatement(place, f"XA transaction {transaction.xid}", True, refusal.message))
-    if options.via is Via.SESSIONS:  # else the target's own replication checks rows
-        for name, problem in ddl_forecast.row_problems(transaction, maps):
-            found.stops.append(PlannedStatement(place, f"rows of {name}", True, problem))
-            stops = True
+    for name, problem in ddl_forecast.row_problems(transaction, maps, compares=options.via is Via.SESSIONS):
+        found.stops.append(PlannedStatement(place, f"rows of {name}", True, problem))
+        stops = True
     if found.before_stop is None and (stops or _has_statement_change(look, transaction)):
         found.before_stop = found.transactions
     found.first, found.last = found.first or place, place
     found.transactions += 1
     found.rows += transaction.rows
     found.bytes += transaction.bytes
+    if transaction.rows:
+        _note_size(found, place, transaction)
+
+
+def _note_size(found: DryRun, place: Landmark, transaction: Transaction) -> None:
+    """Keep the transaction if it is one of the largest."""
+    if len(found.largest) < _LARGEST or (transaction.rows, transaction.bytes) > (found.largest[0].rows, found.largest[0].bytes):
+        large = LargeTransaction(transaction.rows, transaction.bytes, place, tuple(transaction.tables))
+        put = heappush if len(found.largest) < _LARGEST else heappushpop
+        put(found.largest, large)
+
+
+def _note_skipped(found: DryRun, ddl_forecast: DdlForecast, transaction: Transaction) -> None:
+    """Count a transaction that ``--skip`` names, and show its statements."""
+    found.skipped += 1
+    found.named += 1
+    ddl_forecast.leave_out(transaction)
+    for statement in transaction.statements:
+        try:
+            sql = decode_logged(statement, transaction)
+        except LogNotUnderstood:
+            sql = statement.sql.decode("ascii", "replace")
+        found.statements.append(PlannedStatement(Landmark.of(transaction), _shortened(sql), runs=False, named=True))
+
+
+def _shortened(sql: str) -> str:
+    """Return a statement for people, without passwords."""
+    sql = hide_passwords(" ".join(sql.split()))
+    return sql if len(sql) <= _SHOWN else f"{sql[:_SHOWN]}..."
 
 
 def _has_statement_change(look: Preflight, transaction: Transaction) -> bool:
@@ -272,12 +349,10 @@ def _note_statements(
     noted = []
     for statement in transaction.statements:
         try:
-            sql = " ".join(decode_logged(statement, transaction).split())
+            sql = decode_logged(statement, transaction)
         except LogNotUnderstood as error:
             sql, problem = statement.sql.decode("ascii", "replace"), problem or error.message
-        sql = hide_passwords(sql)
-        shown = sql if len(sql) <= _SHOWN else f"{sql[:_SHOWN]}..."
         skipped = runs and forecast.skipped and not problem and (found.refusal is None or transaction.xid is None)
-        noted.append(PlannedStatement(Landmark.of(transaction), shown, runs, problem, skipped))
+        noted.append(PlannedStatement(Landmark.of(transaction), _shortened(sql), runs, problem, skipped))
     found.statements.extend(noted)
     return noted

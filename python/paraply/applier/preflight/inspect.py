@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 from paraply.applier.options import keeps_gtids_right
 from paraply.applier.preflight.beside import check_beside, holds_log, sizes_at_start
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.plan import RunPlan, check_gap, check_stop, make_run_plan
 from paraply.applier.preflight.statement_changes import count_statements
+from paraply.applier.preflight.stop_position import check_position
 from paraply.applier.preflight.timestamp_column import check_tables
 from paraply.applier.preflight.xa import XaFound, check_xa, find_ahead
 from paraply.applier.selection.renaming import Renaming
+from paraply.applier.selection.skip import check_skip
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, LogNotUnderstood, ParaplyError, UsageError
 from paraply.targets.ddl_answer import DdlAnswer
 from paraply.targets.protocol import ApplyPlan, Progress
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from paraply.applier.options import Options
     from paraply.applier.schedule.policy import PolicyKind
     from paraply.logs.file_order import LogFile
+    from paraply.logs.skipping import Diverged
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
@@ -36,6 +40,7 @@ __all__ = [
     "contained_in_schema",
     "first_definitions",
     "forecast_schema",
+    "inspect_without_transactions",
     "parse_gtids",
     "run_preflight",
     "start_place",
@@ -61,6 +66,11 @@ class Start:
     mariadb: bool
     has_gtids: bool
 
+    @property
+    def diverged(self) -> list[Diverged]:
+        """Tables that differ from the log because of statements that earlier runs skipped."""
+        return [table for table in self.progress.diverged if not self.has_gtids or table.gtid in self.skip]
+
     def passed(self, transaction: Transaction, paths: Sequence[str]) -> bool:
         """Return True if a transaction is already applied."""
         if transaction.gtid is not None:
@@ -84,6 +94,7 @@ class Preflight:
         renaming: The names of the target.
         sizes: Bytes to read of each log that the target itself may write to; empty if it does not.
         refusal: Error with which a run is refused because of the log's XA transactions; None if it is not.
+        prepared: XIDs that the target holds prepared.
     """
 
     plan: ApplyPlan
@@ -93,6 +104,7 @@ class Preflight:
     renaming: Renaming
     sizes: Sequence[int] = ()
     refusal: ParaplyError | None = None
+    prepared: frozenset[str] = frozenset()
 
 
 def parse_gtids(text: str | None) -> GtidSet:
@@ -131,6 +143,7 @@ def run_preflight(
     has_gtids, mariadb = first.gtid is not None, first.format.mariadb
     start_after = parse_gtids(options.start_after)
     _check_options(options, first, start_after)
+    check_skip(options.skip, has_gtids=has_gtids, mariadb=mariadb)
     xa, statements, notes = ([], [], []) if options.live else find_ahead(options.paths, options.filters, options.renames)
     plan = ApplyPlan(
         channel=options.channel,
@@ -153,8 +166,10 @@ def run_preflight(
         live=options.live and keeps_gtids_right(options.merge),
         local_time=options.local_time,
     )
-    reads_tables = bool(options.filters or options.timestamp_column) and not tables
-    inspect = with_retries(lambda: target.inspect(plan, tables=reads_tables or bool(options.renames)))
+    reads_tables = (bool(options.filters or options.timestamp_column) and not tables) or bool(options.renames)
+    # Of a live log it is not known yet whether it ends an XA transaction that the target holds prepared.
+    asked = replace(plan, xa=True) if options.live and options.skip else plan
+    inspect = with_retries(lambda: target.inspect(asked, tables=reads_tables))
     beside = bool(options.renames) and holds_log(options, first, inspect)
     if beside:
         check_beside(options, first, inspect)
@@ -166,12 +181,14 @@ def run_preflight(
     note = check_gap(files, held, allowed=options.allow_gap) if has_gtids else None
     if not options.live:
         check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
+    place = None if has_gtids else start_place(options.paths, inspect.progress)
+    start = Start(inspect.progress, held, place, mariadb, has_gtids)
+    if options.stop is not None and options.stop.place is not None and not options.live:
+        check_position(options.stop.place, files, lambda transaction: start.passed(transaction, options.paths))
     if inspect.own and not options.renames:
         refuse_own_log(options.paths, inspect.own, options.policy)
-    place = None if has_gtids else start_place(options.paths, inspect.progress)
     refusal = _xa_refusal(options, xa, held, place, inspect.xa)
     merges = options.merges and inspect.merges
-    start = Start(inspect.progress, held, place, mariadb, has_gtids)
     if options.timestamp_column is not None:
         check_tables(
             options.paths,
@@ -189,7 +206,38 @@ def run_preflight(
     changes = count_statements(options, statements, held, place, mariadb=mariadb)
     run_plan = replace(run_plan, statement_changes=changes)
     sizes = sizes_at_start(options.paths) if beside else []
-    return Preflight(plan, run_plan, start, inspect.runs_events, renaming, sizes, refusal)
+    return Preflight(plan, run_plan, start, inspect.runs_events, renaming, sizes, refusal, inspect.xa or frozenset())
+
+
+def inspect_without_transactions(options: Options, target: Target, files: Sequence[LogFile]) -> list[str]:
+    """Check logs without a transaction against the target, by the GTIDs that were executed before them.
+
+    Returns:
+        Notes for the report.
+
+    Raises:
+        UsageError: Transactions are missing between the target and the logs, or the options do not fit.
+    """
+    start_after = parse_gtids(options.start_after)
+    head = files[0].head if files else None
+    if options.live or head is None or not head.previous_gtids:
+        return []
+    mariadb = "mariadb" in head.server_version.lower()
+    first = SimpleNamespace(gtid="one", file=files[0].path, format=SimpleNamespace(mariadb=mariadb, server_id=head.server_id))
+    identity = {**options.filters.identity(), **options.renames.identity()}
+    plan = ApplyPlan(
+        channel=options.channel,
+        fingerprint=plan_fingerprint(cast("Transaction", first), str(start_after) if start_after else None, identity),
+        workers=options.workers,
+        gtid_mode=options.gtid,
+        mariadb=mariadb,
+        renames=bool(options.renames),
+        gaps=not options.consistency.keeps_order and options.workers > 0,
+    )
+    held = with_retries(lambda: target.inspect(plan)).progress.executed | start_after
+    note = check_gap(files, held, allowed=options.allow_gap)
+    check_stop(options.stop, files, held, has_gtids=True, mariadb=mariadb)
+    return [note] if note is not None else []
 
 
 def _xa_refusal(

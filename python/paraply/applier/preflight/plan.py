@@ -46,6 +46,7 @@ class RunPlan:
         via: ``sessions`` or ``replication``: executor of the transactions.
         merges: True if several transactions may become one commit.
         stop: Stop, in the words of the options; empty for the logs' end.
+        skip: GTIDs that are left out, as text; empty for none.
         filters: Filters, in the words of the options; empty if everything is applied.
         renames: Renames, in the words of the options; empty if every name stays.
         notes: Remarks for the user.
@@ -69,6 +70,7 @@ class RunPlan:
     stop: str = ""
     filters: str = ""
     renames: str = ""
+    skip: str = ""
     notes: list[str] = field(default_factory=list)
     statement_changes: StatementChanges | None = None
 
@@ -89,6 +91,7 @@ class RunPlan:
             "stop_options": self.stop or None,
             "filters": self.filters or None,
             "renames": self.renames or None,
+            "skip": self.skip or None,
             "notes": self.notes,
             "statement_changes": self.statement_changes.as_json() if self.statement_changes is not None else None,
         }
@@ -108,6 +111,8 @@ class RunPlan:
             lines.append(f"only     {self.filters}")
         if self.renames:
             lines.append(f"names    {self.renames}")
+        if self.skip:
+            lines.append(f"skip     {self.skip}")
         merging = "merged commits" if self.merges else "one commit each"
         workers = f"{self.workers} workers" + (" of the target's own replication" if self.via == Via.REPLICATION.value else "")
         lines.append(f"how      {workers}, policy {self.policy}, {self.consistency}, {merging}, GTID mode {self.gtid_mode}")
@@ -130,6 +135,8 @@ def make_run_plan(
         notes.append(f"the server's own databases are left out ({', '.join(options.filters.implied)}): the target has none of them")
     if renaming.beside:
         notes.append("the target holds this log's own tables, which stay as they are")
+    if options.skip and (twice := options.skip.held_by(held)):
+        notes.append(f"--skip: the target holds {twice} already; what an earlier run applied stays there")
     if any(head.relay_log for head in heads):
         notes.append("the logs are relay logs: commit times and GTIDs are their source's")
     return RunPlan(
@@ -150,6 +157,7 @@ def make_run_plan(
         stop=options.stop.text if options.stop is not None else "",
         filters=str(options.filters),
         renames=str(options.renames),
+        skip=str(options.skip or ""),
         notes=notes,
     )
 

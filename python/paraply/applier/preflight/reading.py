@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from paraply.applier.preflight.inspect import contained_in_schema, first_definitions
-from paraply.applier.schedule.early_rows import may_have_early_rows
-from paraply.logs.feed import Feed, FeedRules
+from paraply.applier.preflight.feed_rules import FirstDefinitions, feed_rules
+from paraply.applier.preflight.inspect import first_definitions
+from paraply.logs.feed import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from paraply._native import Catalog, LogReader, RelayLog, Transaction, TransactionBatch, WriteSets
+    from paraply._native import Catalog, LogReader, RelayLog, TransactionBatch, WriteSets
     from paraply.applier.options import Options
     from paraply.applier.preflight.inspect import Preflight, Start
     from paraply.schema.catalog import SchemaCatalog
@@ -43,35 +44,20 @@ def open_feed(
     from paraply._native import Catalog, LogReader
 
     same_family = target.family == ("mariadb" if start.mariadb else "mysql")
-    seeds_from_target = given is None and same_family
     goes_on = not same_family and bool(start.progress.executed or start.progress.offset is not None)
     schema = _first_schema(options, target, given, same_family=same_family, goes_on=goes_on)
-    filters, renaming = options.filters, look.renaming
+    renaming = look.renaming
     place: dict[str, Any] = {"executed": start.skip, "after": start.place, **options.reader_options()}
     reader = LogReader(options.paths, **place, sizes=look.sizes) if relay is None else relay.reader(**place)
 
-    def passed(transaction: Transaction) -> bool:
-        return start.passed(transaction, options.paths)
+    def renamed(batch: TransactionBatch) -> TransactionBatch:
+        return renaming.batch(batch, applied=start.passed(batch[0], options.paths))
 
-    feed = Feed(
-        reader,
-        schema,
-        Catalog(),
-        FeedRules(
-            passed=passed if seeds_from_target else contained_in_schema(options, given),
-            kept=(target.seed_tables(), passed) if goes_on else None,
-            rereads=same_family,
-            wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
-            renamed=(lambda batch: renaming.batch(batch, applied=passed(batch[0]))) if renaming.renames else None,
-            by_event=may_have_early_rows(options, target),
-            on_hashed=on_hashed,
-            corrects=True,
-            tables=place.get("tables"),
-        ),
-        threaded=options.workers > 0,
-        limits=options.limits.feed,
-    )
-    feed.seed(target.seed_tables() if seeds_from_target else list(schema))
+    definitions = FirstDefinitions(given, same_family, target.seed_tables() if goes_on else None)
+    rules = feed_rules(options, target, start, definitions, look.prepared)
+    rules = replace(rules, on_hashed=on_hashed, renamed=renamed if renaming.renames else None, tables=place.get("tables"))
+    feed = Feed(reader, schema, Catalog(), rules, threaded=options.workers > 0, limits=options.limits.feed)
+    feed.seed(target.seed_tables() if definitions.are_of_target else list(schema))
     return reader, feed
 
 

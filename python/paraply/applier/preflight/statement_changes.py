@@ -111,7 +111,7 @@ def count_statements(
         place: Log position up to which transactions without GTID are skipped.
         mariadb: True if a MariaDB server wrote the log.
     """
-    left = [statement for statement in found if not _passed(statement, skip, place)]
+    left = [statement for statement in found if not _passed(statement, skip, place) and not _is_named(options, statement)]
     if left:
         with contextlib.suppress(LogError):  # of damage; the scan that found them got no further either
             left = before_stop(options, left)
@@ -119,6 +119,11 @@ def count_statements(
         return None
     tables = Counter(statement.table for statement in left)
     return StatementChanges(len(left), tables.most_common(), left[:_SHOWN], mariadb)
+
+
+def _is_named(options: Options, statement: RowStatement) -> bool:
+    """Return True if ``--skip`` leaves the statement out."""
+    return bool(options.skip) and statement.gtid is not None and options.skip is not None and statement.gtid in options.skip
 
 
 def _passed(statement: RowStatement, skip: GtidSet, place: tuple[int, int] | None) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paraply.applier.preflight.before_stop import before_stop
 from paraply.applier.preflight.statement_changes import RowStatement
 from paraply.applier.selection.filters import Filters, unmatched_notes
+from paraply.applier.selection.skip import SkippedXa, XaPart
 from paraply.errors import LogNotUnderstood, UsageError
 from paraply.schema.renames import KEPT_NAMES, Renames
 from paraply.targets.xid import canonical_xid
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from paraply._native import GtidSet
     from paraply.applier.options import Options
+    from paraply.logs.transaction_set import TransactionSet
 
 __all__ = ["XaFound", "check_xa", "find_ahead", "left_note"]
 
@@ -91,6 +93,8 @@ def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: t
     """
     left = [part for part in found if not _passed(part, skip, place)]
     left = before_stop(options, left) if left else left
+    if options.skip:
+        left = _without_skipped(options.skip, found, left, held, skip, place)
     if not left:
         return
     if held is None:
@@ -112,6 +116,31 @@ def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: t
                 file=part.file, position=part.offset, gtid=part.gtid,
             )  # fmt: skip
         known.discard(xid)
+
+
+def _without_skipped(
+    named: TransactionSet,
+    found: Sequence[XaFound],
+    left: Sequence[XaFound],
+    held: frozenset[str] | None,
+    skip: GtidSet,
+    place: tuple[int, int] | None,
+) -> list[XaFound]:
+    """Return the parts that are not left out by name.
+
+    Raises:
+        UsageError: Only one half of a transaction is named.
+    """
+    pairs, waiting, kept = SkippedXa(held or ()), set(map(id, left)), []
+    for part in found:
+        passed = _passed(part, skip, place)
+        if not passed and id(part) not in waiting:  # after the stop
+            continue
+        is_named = part.gtid is not None and part.gtid in named
+        leaves = pairs.leaves_out(XaPart(part.name, part.gtid, part.ends, is_named, passed, part.file, part.offset))
+        if not passed and not leaves:
+            kept.append(part)
+    return kept
 
 
 def left_note(xids: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from paraply.applier.schedule.job_list import JobList
     from paraply.applier.schedule.session_order import SessionOrder
     from paraply.logs.feed import Feed, FeedItem
+    from paraply.logs.skipping import Diverged
     from paraply.schema.catalog import SchemaCatalog
 
 __all__ = ["Coordinator", "Executor", "InlineExecutor", "ThreadExecutor"]
@@ -185,7 +186,11 @@ class Coordinator:
         statement = blocks.pop() if item.changes and blocks and runs_statement(blocks[-1]) else None
         self._note_answer(blocks, statement)
         most = 1 if self._done else (self._gate and self._gate.most_at_once) or self._executor.most_at_once
+        if item.diverged is not None and statement is None and not self._record_diverged(item.diverged):
+            return False
         if not all(self._hand_out(blocks[place : place + most]) for place in range(0, len(blocks), most)):
+            return False
+        if item.diverged is not None and statement is not None and not self._record_diverged(item.diverged):
             return False
         if item.schema is not None and not self._tell_target(item, item.schema):
             return False
@@ -268,6 +273,14 @@ class Coordinator:
             if error.file is None:
                 error.file, error.position, error.gtid = statement.file, statement.offset, statement.gtid
             raise
+        return True
+
+    def _record_diverged(self, tables: Sequence[Diverged]) -> bool:
+        """Record the tables that differ because of skipped statements, after everything before the statement is committed."""
+        if not self._executor.drain(self._last):
+            return False
+        with self._run.target.exclusive() as target:
+            target.record_diverged(tables)
         return True
 
     def _reread(self) -> bool:

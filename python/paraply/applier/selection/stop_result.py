@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paraply.applier.selection.skip import skip_result
 from paraply.errors import StopNotReached, UsageError
 from paraply.logs.stop_point import StopPlace, moment_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from paraply._native import LogReader
     from paraply.applier.execute.run_state import RunState
     from paraply.applier.options import Options
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from paraply.logs.stop_point import StopPoint
 
 __all__ = ["check_result", "stop_place"]
+
+_CHECKSUM_BYTES = 4
 
 
 def stop_place(reader: LogReader | None, stop: StopPoint | None) -> StopPlace | None:
@@ -43,6 +48,9 @@ def check_result(options: Options, start: Start, run: RunState, reader: LogReade
     """
     if options.filters and run.filtered and not run.transactions:
         run.note("the filters left nothing of the logs to apply; names are compared as in the log, with upper and lower case distinct")
+    skip = skip_result(options.skip, reader, run.named) if options.skip else None
+    if skip is not None and skip.missing:
+        run.note(skip.missing_note)
     stop = options.stop
     if stop is None:
         return
@@ -55,6 +63,8 @@ def check_result(options: Options, start: Start, run: RunState, reader: LogReade
         when = f"; the last transaction applied was committed {moment_text(last)}" if last is not None else ""
         run.note(f"the logs ended before the stop ({stop.text}){when}")
         return
+    if options.live and stop.place is not None and reader is not None:
+        _check_begin(stop.place, reader.begins)
     if not place.included and _held_before(options, start, place):
         raise UsageError(
             f"the target held the transaction before which the replay is to stop ({stop.text}) before this run began:"
@@ -63,6 +73,25 @@ def check_result(options: Options, start: Start, run: RunState, reader: LogReade
             position=place.position,
             gtid=place.gtid,
         )
+
+
+def _check_begin(place: tuple[str, int], begins: Sequence[tuple[str, int]]) -> None:
+    """Check that the replay has ended at the start of a transaction of the source's log.
+
+    A relay log tells the start of a transaction except for the size of a checksum.
+
+    Raises:
+        StopNotReached: It has ended before a later one.
+    """
+    file, position = place
+    at = begins[-1] if begins else ("", 0)
+    if at[0] == file and abs(at[1] - position) <= _CHECKSUM_BYTES:
+        return
+    near = " and ".join(f"{name}:{offset}" for name, offset in begins)
+    raise StopNotReached(
+        f"--stop-before {file}:{position}: no transaction of the source's log begins there; the nearest ones begin at {near};"
+        " everything before the last of them is applied"
+    )
 
 
 def _held_before(options: Options, start: Start, place: StopPlace) -> bool:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["dry_run_json", "duration", "show_dry_run", "show_plan"]
 
 _MOST_STATEMENTS = 40
+_MOST_LARGE = 5
+_MOST_TABLES = 3
 #: Characters that a terminal takes as orders.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _UNCHECKED = (
@@ -47,7 +49,8 @@ def printable(line: str) -> str:
 def dry_run_json(found: DryRun | None) -> dict[str, Any]:
     """Return the JSON fields of a dry run."""
     if found is None:
-        return {"dry_run": True, "transactions": 0, "rows": 0, "bytes": 0, "skipped": 0, "filtered": 0, "statements": [], "stops": []}
+        counts = dict.fromkeys(("transactions", "rows", "bytes", "skipped", "filtered"), 0)
+        return {"dry_run": True, **counts, "skip": None, "statements": [], "largest": [], "stops": []}
     return {
         "dry_run": True,
         "plan": found.run_plan.as_json(),
@@ -59,7 +62,9 @@ def dry_run_json(found: DryRun | None) -> dict[str, Any]:
         "first": found.first.as_json() if found.first is not None else None,
         "last": found.last.as_json() if found.last is not None else None,
         "stop": found.stop.as_json() if found.stop is not None else None,
+        "skip": found.skip.as_json() if found.skip is not None else None,
         "statements": [statement.as_json() for statement in found.statements],
+        "largest": [large.as_json() for large in found.largest],
         "stops": [stop.as_json() for stop in found.stops],
         "before_stop": found.before_stop,
         "complete": found.damage is None,
@@ -84,11 +89,14 @@ def show_dry_run(found: DryRun | None) -> None:
         lines += [f"  first  {found.first}", f"  last   {found.last}"]
     if found.stop is not None:
         lines.append(f"  stops  {found.stop}")
-    if found.skipped:
-        lines.append(f"{found.skipped:,} transactions are already in the target")
+    if found.skipped > found.named:
+        lines.append(f"{found.skipped - found.named:,} transactions are already in the target")
+    if found.named:
+        lines.append(f"{found.named:,} transactions are left out by --skip; they count as executed")
     if found.filtered:
         lines.append(f"{found.filtered:,} transactions are left empty by the filters; they are recorded as done")
     lines += _statements(found)
+    lines += _largest(found)
     lines += _stops(found)
     low, high = found.estimate
     times = " to ".join(dict.fromkeys((duration(low), duration(high))))
@@ -111,11 +119,23 @@ def _statements(found: DryRun) -> list[str]:
     ]
     shown = _shown(found.statements)
     for statement in shown:
-        lines.append(f"{_mark(statement)}{statement.place.file}:{statement.place.position}  {statement.sql}")
+        lines.append(f"{_mark(statement)}{statement.place.words}  {statement.sql}")
         if statement.problem:
             lines.append(f"        {statement.problem}")
     if len(found.statements) > len(shown):
         lines.append(f"  ... {len(found.statements) - len(shown):,} more, with --json")
+    return lines
+
+
+def _largest(found: DryRun) -> list[str]:
+    """Return the lines of the largest transactions."""
+    if not found.largest:
+        return []
+    most = found.largest[:_MOST_LARGE]
+    lines = ["the largest transaction" if len(most) == 1 else f"the {len(most)} largest transactions"]
+    for large in most:
+        tables = ", ".join(large.tables[:_MOST_TABLES]) + (", ..." if len(large.tables) > _MOST_TABLES else "")
+        lines.append(f"  rows   {large.place.words}  {large.rows:,} rows of {tables}")
     return lines
 
 
@@ -128,6 +148,8 @@ def _shown(statements: Sequence[PlannedStatement]) -> list[PlannedStatement]:
 def _mark(statement: PlannedStatement) -> str:
     if statement.problem:
         return "  STOP  "
+    if statement.named:
+        return "  --skip "
     if not statement.runs:
         return "  leave "
     return "  skip  " if statement.skipped else "  run   "
@@ -136,7 +158,7 @@ def _mark(statement: PlannedStatement) -> str:
 def _stops(found: DryRun) -> list[str]:
     lines = []
     for stop in found.stops[:_MOST_STATEMENTS]:
-        lines += [f"  STOP  {stop.place.file}:{stop.place.position}  {stop.sql}", f"        {stop.problem}"]
+        lines += [f"  STOP  {stop.place.words}  {stop.sql}", f"        {stop.problem}"]
     if len(found.stops) > _MOST_STATEMENTS:
         lines.append(f"  ... {len(found.stops) - _MOST_STATEMENTS:,} more tables, with --json")
     return lines

@@ -20,6 +20,7 @@ from paraply.targets.mysql.preflight.privileges import Grants, RowPrivileges, ch
 from paraply.targets.mysql.preflight.table_check import TableChecker, check_server
 from paraply.targets.mysql.progress.channel_control import MySqlChannelControl, open_control
 from paraply.targets.mysql.progress.channel_status import read_channels
+from paraply.targets.mysql.progress.diverged import read_diverged, write_diverged
 from paraply.targets.mysql.progress.recovery import settle_at_start, settle_block
 from paraply.targets.mysql.progress.status_row import MySqlStatusRow, open_status_row
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from paraply._native import Block
+    from paraply.logs.skipping import Diverged
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
@@ -222,6 +224,11 @@ class MySqlTarget:
         """Return a connection that pauses, resumes and forgets channels."""
         return open_control(self.connect)
 
+    def record_diverged(self, tables: Sequence[Diverged]) -> None:
+        """Replace the channel's record of tables that differ from the log because a statement was skipped."""
+        context = self.context
+        self._read(lambda control: write_diverged(control, context.store, context.epoch, tables))
+
     def pass_over(self, block: Block) -> None:
         """Record that an earlier run committed the block."""
         self.context.ledger.acknowledge(block)
@@ -338,6 +345,7 @@ class MySqlTarget:
         stored, settled = settle_at_start(channel, control, stored, plan)
         progress, ledger = _read_progress(control, plan, channel, stored)
         progress.notes.extend([mode.note, *settled])
+        progress.diverged = read_diverged(control, plan.channel)
         self._context = MySqlContext(
             connect=channel.connect,
             server=server,

@@ -22,6 +22,7 @@ from paraply.targets.postgres.lock_waits import describe_holders, lock_holders, 
 from paraply.targets.postgres.privileges import check_user
 from paraply.targets.postgres.progress.channel_control import PgChannelControl
 from paraply.targets.postgres.progress.channel_status import read_channels
+from paraply.targets.postgres.progress.diverged import read_diverged, write_diverged
 from paraply.targets.postgres.progress.source_tables import load_tables, read_standing
 from paraply.targets.postgres.progress.status_row import PgStatusRow, open_status_row
 from paraply.targets.postgres.progress.store import Channel, look, open_channel
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from paraply._native import Block, GtidSet
+    from paraply.logs.skipping import Diverged
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
@@ -129,6 +131,7 @@ class PostgresTarget:
                 check_two_phase(connection, plan.workers)
             with patiently(connection, self._uri or "", "the start"):
                 progress = look(connection, plan, self._new_gtid_set)
+                progress.diverged = read_diverged(connection, plan.channel)
                 known = load_tables(connection, plan.channel)[0] if tables and progress.resumed else []
         except StatementFailed as failed:
             raise failure(failed.error) from failed
@@ -161,6 +164,7 @@ class PostgresTarget:
                 branches = _recover_branches(control, channel, plan)
                 left_out = LeftOut(checked=plan.xa, channel=plan.channel, prepared=read_left_out(control, plan.channel))
                 tables, self._dropped = load_tables(control, plan.channel)
+                progress.diverged = read_diverged(control, plan.channel)
             for table in tables:
                 self._definitions.put(table)
         self._context = PgContext(
@@ -285,6 +289,11 @@ class PostgresTarget:
         if self._is_embedded:
             self._uri = self._embedded.start()
         return PgChannelControl(self._uri or "")
+
+    def record_diverged(self, tables: Sequence[Diverged]) -> None:
+        """Replace the channel's record of tables that differ from the log because a statement was skipped."""
+        with self._control_lock:
+            write_diverged(self._connect_control(), self.context.channel, tables)
 
     def pass_over(self, block: Block) -> None:
         """Record that an earlier run committed the block."""

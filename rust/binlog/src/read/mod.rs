@@ -13,6 +13,7 @@ pub mod reader;
 mod savepoint;
 pub mod scan;
 pub mod selection;
+pub mod skip_list;
 mod start;
 pub mod stop;
 pub mod unmatched;

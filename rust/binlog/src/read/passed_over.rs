@@ -5,6 +5,7 @@ use paraply_core::gtid::GtidSet;
 use crate::error::Fault;
 use crate::event::query::QueryEvent;
 use crate::read::piece::Place;
+use crate::read::skip_list::SkipList;
 use crate::rows::filter::TableFilter;
 use crate::transaction::{Identity, Transaction};
 
@@ -17,6 +18,8 @@ pub struct PassedOver {
     pub executed: GtidSet,
     /// The same for transactions without GTID: those that begin before this place.
     pub after: Option<Place>,
+    /// Transactions that are left out by name.
+    pub skipped: SkipList,
     /// Tables that are applied.
     pub tables: TableFilter,
 }
@@ -25,7 +28,9 @@ impl PassedOver {
     /// Returns true if a transaction is not applied, so that its content does not matter.
     pub(crate) fn holds(&self, transaction: &Transaction) -> bool {
         match &transaction.identity {
-            Identity::Gtid(gtid) => self.everything || self.executed.contains(gtid),
+            Identity::Gtid(gtid) => {
+                self.everything || self.executed.contains(gtid) || self.skipped.names(&transaction.identity)
+            }
             Identity::Anonymous => self.holds_place(Place { file: transaction.file, offset: transaction.offset }),
         }
     }

@@ -17,7 +17,8 @@ use crate::read::group::Assembler;
 use crate::read::head::{next_file, previous_gtids};
 use crate::read::passed_over::PassedOver;
 use crate::read::piece::Piece;
-use crate::read::stop::{StopPlace, StopPoint};
+use crate::read::skip_list::SkipList;
+use crate::read::stop::{Begin, StopPlace, StopPoint};
 use crate::rows::filter::TableFilter;
 use crate::transaction::{Kind, Transaction};
 
@@ -90,6 +91,13 @@ pub struct LogReader {
     filter: Option<TableFilter>,
     stop: Option<StopPoint>,
     stopped: Option<StopPlace>,
+    /// Transactions that are left out by name, and those of them that were found.
+    skips: SkipList,
+    skipped: SkipList,
+    /// The start of the transaction that is read, in the source's log; kept while a relay log is followed.
+    begin: Begin,
+    /// Starts of the last two transactions, where the stop has a position.
+    begins: [Option<Begin>; 2],
     /// Source of further files, and of waiting, where the log is still written.
     follower: Option<Box<dyn GrowingLog>>,
     /// A statement that begins the next batch: with a filter it gets a batch of its own.
@@ -143,6 +151,10 @@ impl LogReader {
             filter: None,
             stop: None,
             stopped: None,
+            skips: SkipList::default(),
+            skipped: SkipList::default(),
+            begin: Begin::default(),
+            begins: [None, None],
             follower: None,
             held: None,
         }
@@ -185,6 +197,21 @@ impl LogReader {
         self
     }
 
+    /// Leaves transactions out by name: they keep their identity and their turn (rule R19).
+    ///
+    /// A statement, and each part of an XA transaction, gets a batch of its own and keeps its content, because what
+    /// follows from leaving it out is not decided here.
+    #[must_use]
+    pub fn skipping(mut self, skips: SkipList) -> Self {
+        self.skips = skips;
+        self
+    }
+
+    /// Returns the transactions found that are left out by name.
+    pub fn skipped(&self) -> &SkipList {
+        &self.skipped
+    }
+
     /// Ends the log at a point; nothing after it is read.
     #[must_use]
     pub fn until(mut self, stop: StopPoint) -> Self {
@@ -195,6 +222,11 @@ impl LogReader {
     /// Returns the transaction at which reading stopped, once it was found.
     pub fn stopped(&self) -> Option<&StopPlace> {
         self.stopped.as_ref()
+    }
+
+    /// Returns the starts of the last two transactions that were read, where the stop has a position.
+    pub fn begins(&self) -> &[Option<Begin>; 2] {
+        &self.begins
     }
 
     /// Returns the files, in order.
@@ -243,14 +275,15 @@ impl LogReader {
                 Some(Err(error)) if batch.is_empty() => return Err(error),
                 None | Some(Err(_)) => break,
                 Some(Ok(transaction)) => {
-                    if self.filter.is_some() && transaction.kind == Kind::Ddl && !batch.is_empty() {
+                    let alone = self.stands_alone(&transaction);
+                    if alone && !batch.is_empty() {
                         self.held = Some(transaction);
                         break;
                     }
                     bytes += transaction.bytes.max(transaction.data.len() as u64);
-                    let ddl = transaction.kind == Kind::Ddl;
+                    let ends = alone || transaction.kind == Kind::Ddl;
                     batch.push(transaction);
-                    if ddl {
+                    if ends {
                         break;
                     }
                 }
@@ -259,15 +292,49 @@ impl LogReader {
         Ok(Some(batch).filter(|batch| !batch.is_empty()))
     }
 
+    /// Returns true if the transaction gets a batch of its own, because it may be left out after it was looked at.
+    fn stands_alone(&self, transaction: &Transaction) -> bool {
+        match transaction.kind {
+            Kind::Ddl => self.filter.is_some() || transaction.skipped,
+            Kind::XaPrepare | Kind::XaEnd => !self.skips.is_empty(),
+            // Statements that are passed over: they may have changed definitions.
+            _ => transaction.skipped && !transaction.statements.is_empty(),
+        }
+    }
+
+    /// Returns the transaction's start in the log that a position of the stop refers to.
+    fn begin_of(&self, transaction: &Transaction) -> Begin {
+        if self.follower.is_some() {
+            return self.begin.clone();
+        }
+        let name = self.files.get(transaction.file as usize).map(|file| Path::new(&*file.name));
+        let file = name.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        Begin { file: file.unwrap_or_default(), offset: transaction.offset }
+    }
+
     /// Drops what is after the stop, and what is not chosen, and renames the rest.
     fn cut(&mut self, next: Option<Transaction>) -> Result<Option<Transaction>, LogError> {
         let Some(mut transaction) = next else { return Ok(None) };
-        if let Some(place) = self.stop.as_ref().and_then(|stop| stop.meets(&transaction)) {
+        let begin = self.stop.as_ref().filter(|stop| stop.position.is_some()).map(|_| self.begin_of(&transaction));
+        if begin.is_some() {
+            self.begins = [self.begins[1].take(), begin.clone()];
+        }
+        let begin = begin.unwrap_or_default();
+        if let Some(place) = self.stop.as_ref().and_then(|stop| stop.meets(&transaction, &begin)) {
             let included = place.included;
             self.stopped = Some(place);
             if !included {
                 return Ok(None);
             }
+        }
+        if self.skips.names(&transaction.identity) {
+            self.skipped.add(&transaction.identity);
+            transaction.skipped = true;
+            let looked_at = matches!(transaction.kind, Kind::XaPrepare | Kind::XaEnd);
+            if !looked_at && transaction.statements.is_empty() {
+                transaction.empty_out();
+            }
+            return Ok(Some(transaction));
         }
         if let Some(filter) = &self.filter {
             let name = self.files.get(transaction.file as usize).map(|file| Arc::clone(&file.name));
@@ -304,6 +371,9 @@ impl LogReader {
                 note_previous_gtids(file, &event)?;
             }
             self.announced = next_file(&event);
+            if self.follower.is_some() {
+                self.begin.note(&event, self.assembler.is_open());
+            }
             if let Some(transaction) = self.assembler.accept(&event, &name, self.current_file)? {
                 return Ok(Some(transaction));
             }

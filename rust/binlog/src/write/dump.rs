@@ -9,6 +9,7 @@ use crate::event::checksum::CHECKSUM_LENGTH;
 use crate::event::{Event, EventHeader, HEADER_LENGTH, flags, types};
 use crate::read::payload::Payload;
 use crate::transaction::Format;
+use crate::write::encode::query_body;
 use crate::write::relay::{Head, compose_event, rotate_body};
 use crate::write::restamp::{Stamps, restamped};
 
@@ -87,6 +88,31 @@ impl Dump {
             return self.event(out, *end, checksum, stamps);
         }
         events.into_iter().try_for_each(|event| self.of_log(out, event, format, stamps))
+    }
+
+    /// Appends an empty transaction under the GTID of a transaction that is left out; `events` begins with its GTID
+    /// event.
+    pub fn emptied(
+        &mut self,
+        out: &mut Vec<u8>,
+        events: &[u8],
+        format: &Arc<Format>,
+        stamps: Stamps,
+    ) -> Result<(), Fault> {
+        self.begin_transaction(out, format, stamps);
+        let stamps = self.rebased(stamps);
+        let gtid = size_of_first(events)?.and_then(|size| events.get(..size));
+        let gtid = gtid.ok_or_else(|| Fault::damaged("an event goes beyond its transaction"))?;
+        let header = EventHeader::parse(gtid)?;
+        self.event(out, (header, gtid), if format.checksum { CHECKSUM_LENGTH } else { 0 }, stamps)?;
+        let (timestamp, server_id) = (header.timestamp, header.server_id);
+        for sql in [&b"BEGIN"[..], b"COMMIT"] {
+            let mut event = Vec::new();
+            let head = Head { type_code: types::QUERY, flags: 0, timestamp, server_id, offset: None };
+            compose_event(&mut event, head, &query_body(0, "", sql), false);
+            self.event(out, (EventHeader::parse(&event)?, &event), 0, stamps)?;
+        }
+        Ok(())
     }
 
     /// Appends the complete events at the start of `events`, and returns their length in bytes; for a transaction that

@@ -5,6 +5,7 @@ pub mod head;
 pub mod look_ahead;
 pub mod reader;
 pub mod selection;
+pub mod skip_list;
 pub mod table_filter;
 pub mod table_map;
 pub mod transaction;

@@ -8,6 +8,7 @@ use paraply_arrow::batch::{file_name, gtid_text};
 use paraply_binlog::read::passed_over::PassedOver;
 use paraply_binlog::read::reader::{GrowingLog, LogReader, ReaderOptions};
 use paraply_binlog::read::selection::Selection;
+use paraply_binlog::read::skip_list::SkipList;
 use paraply_binlog::read::stop::StopPoint;
 use paraply_binlog::rows::filter::TableFilter;
 use paraply_binlog::rows::row_walk::count_rows;
@@ -19,6 +20,7 @@ use pyo3::prelude::*;
 
 use crate::errors::log_error;
 use crate::log::selection::{Place as Start, PySelection};
+use crate::log::skip_list::PySkipList;
 use crate::log::table_filter::PyTableFilter;
 use crate::log::transaction_batch::{Failure, PyTransactionBatch};
 use crate::plan::block::passed;
@@ -64,6 +66,8 @@ pub struct ReadOptions<'a> {
     pub stop_before: Option<&'a str>,
     pub stop_after: Option<&'a str>,
     pub stop_view_change: Option<&'a PyGtidSet>,
+    pub stop_position: Option<(String, u64)>,
+    pub skip: Option<&'a PySkipList>,
 }
 
 impl ReadOptions<'_> {
@@ -71,7 +75,12 @@ impl ReadOptions<'_> {
         let gtid = |text: Option<&str>| text.map(parse_gtid).transpose();
         let (before, after) = (gtid(self.stop_before)?, gtid(self.stop_after)?);
         let view_change = self.stop_view_change.map(PyGtidSet::snapshot);
-        Ok(StopPoint { time: self.stop_time, before, after, view_change })
+        let position = self.stop_position.clone();
+        Ok(StopPoint { time: self.stop_time, before, after, view_change, position })
+    }
+
+    fn skips(&self) -> SkipList {
+        self.skip.map_or_else(SkipList::default, |skip| skip.0.clone())
     }
 
     fn filter(&self) -> TableFilter {
@@ -81,7 +90,8 @@ impl ReadOptions<'_> {
     /// Returns the changes in statement format that are passed over; `everything` for a log that is not applied.
     fn passed_over(&self, everything: bool) -> PassedOver {
         let passed = passed(self.executed, self.after);
-        PassedOver { everything, executed: passed.executed, after: passed.after, tables: self.filter() }
+        let (executed, after) = (passed.executed, passed.after);
+        PassedOver { everything, executed, after, skipped: self.skips(), tables: self.filter() }
     }
 }
 
@@ -96,8 +106,18 @@ impl PyLogReader {
     pub fn follow_published(log: PublishedLog) -> PyResult<Self> {
         let stop = Box::new(log.stop());
         let (executed, after, tables, stop_time) = (None, None, None, None);
-        let (stop_before, stop_after, stop_view_change) = (None, None, None);
-        let options = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
+        let (stop_before, stop_after, stop_view_change, stop_position, skip) = (None, None, None, None, None);
+        let options = ReadOptions {
+            executed,
+            after,
+            tables,
+            stop_time,
+            stop_before,
+            stop_after,
+            stop_view_change,
+            stop_position,
+            skip,
+        };
         Self::growing(log, stop, &options)
     }
 
@@ -107,7 +127,8 @@ impl PyLogReader {
         options: &ReadOptions<'_>,
     ) -> PyResult<Self> {
         let reader = LogReader::follow(log, ReaderOptions::default());
-        let reader = reader.filtered(options.filter()).until(options.stop()?).passing_over(options.passed_over(false));
+        let reader = reader.filtered(options.filter()).until(options.stop()?).skipping(options.skips());
+        let reader = reader.passing_over(options.passed_over(false));
         let passed = passed(options.executed, options.after);
         let selection = Selection::default();
         let state = State { reader, damaged: None, passed, position: 0, selection, counts_rows: true };
@@ -221,7 +242,7 @@ impl PyLogReader {
     #[allow(clippy::too_many_arguments)] // keywords in Python
     #[pyo3(signature = (
         paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
-        stop_after=None, stop_view_change=None, piece=None, position=0, selection=None, count_rows=true,
+        stop_after=None, stop_view_change=None, stop_position=None, skip=None, piece=None, position=0, selection=None, count_rows=true,
         sizes=Vec::new(), passes_statements=false,
     ))]
     fn new(
@@ -235,6 +256,8 @@ impl PyLogReader {
         stop_before: Option<&str>,
         stop_after: Option<&str>,
         stop_view_change: Option<&PyGtidSet>,
+        stop_position: Option<(String, u64)>,
+        skip: Option<&PySkipList>,
         piece: Option<(Start, Option<u64>)>,
         position: i64,
         selection: Option<&PySelection>,
@@ -242,7 +265,17 @@ impl PyLogReader {
         sizes: Vec<u64>,
         passes_statements: bool,
     ) -> PyResult<Self> {
-        let wanted = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
+        let wanted = ReadOptions {
+            executed,
+            after,
+            tables,
+            stop_time,
+            stop_before,
+            stop_after,
+            stop_view_change,
+            stop_position,
+            skip,
+        };
         let stop = wanted.stop()?;
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
         let options = ReaderOptions { verify_checksums, ..ReaderOptions::default() };
@@ -255,6 +288,7 @@ impl PyLogReader {
             .sized(sizes)
             .filtered(wanted.filter())
             .until(stop)
+            .skipping(wanted.skips())
             .passing_over(wanted.passed_over(passes_statements));
         let selection = selection.map_or_else(Selection::default, |selection| selection.0.clone());
         let passed = passed(executed, after);
@@ -290,6 +324,20 @@ impl PyLogReader {
             place.committed_at,
             place.included,
         ))
+    }
+
+    /// Returns file and offset of the starts of the last two transactions read, where the stop has a position.
+    #[getter]
+    fn begins(&self) -> Vec<(String, u64)> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.reader.begins().iter().flatten().map(|begin| (begin.file.clone(), begin.offset)).collect()
+    }
+
+    /// Returns the transactions found so far that are left out by name.
+    #[getter]
+    fn skipped(&self) -> PySkipList {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        PySkipList(state.reader.skipped().clone())
     }
 
     /// Return the next transactions; a batch ends after a transaction with a statement, so that the schema can be advanced.

@@ -227,6 +227,11 @@ impl PyTransaction {
     }
 
     #[getter]
+    fn skipped(&self) -> bool {
+        self.get().skipped
+    }
+
+    #[getter]
     fn bytes(&self) -> u64 {
         self.get().bytes
     }

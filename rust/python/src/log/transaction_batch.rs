@@ -95,6 +95,19 @@ impl PyTransactionBatch {
         })
     }
 
+    /// Returns the batch of its transactions before this index.
+    fn before(&self, index: usize) -> Self {
+        let index = index.min(self.transactions.len());
+        let cut = |places: usize| index.min(places);
+        Self {
+            transactions: Arc::new(self.transactions[..index].to_vec()),
+            files: Arc::clone(&self.files),
+            passed: self.passed[..cut(self.passed.len())].to_vec(),
+            positions: self.positions[..cut(self.positions.len())].to_vec(),
+            wanted: self.wanted[..cut(self.wanted.len())].to_vec(),
+        }
+    }
+
     /// Return the batch with all rows changed by its server, if a MySQL that logs cascades wrote it otherwise; None if nothing differs.
     ///
     /// Args:

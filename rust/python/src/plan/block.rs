@@ -39,6 +39,8 @@ pub struct PyBlockSums {
     #[pyo3(get)]
     skipped: u64,
     #[pyo3(get)]
+    named: usize,
+    #[pyo3(get)]
     rows: u64,
     #[pyo3(get)]
     merged: usize,
@@ -278,10 +280,11 @@ impl PyBlock {
     fn sums(blocks: Vec<Bound<'_, PyBlock>>) -> PyBlockSums {
         let mut sums = PyBlockSums::default();
         for block in blocks.iter().map(|block| &block.get().block) {
-            let (transactions, filtered) = (block.len(), block.filtered());
-            sums.transactions += transactions;
-            sums.filtered += filtered;
-            sums.skipped += block.skipped;
+            let (transactions, filtered, named) = (block.len(), block.filtered(), block.named());
+            sums.transactions += transactions - named;
+            sums.filtered += filtered - named;
+            sums.skipped += block.skipped + named as u64;
+            sums.named += named;
             sums.rows += block.rows();
             sums.merged += if transactions - filtered > 1 { transactions - filtered } else { 0 };
             sums.gtids.extend(&block.gtids());

@@ -28,6 +28,8 @@ pub struct PyDump {
     state: Mutex<State>,
 }
 
+/// Bytes at the start of a transaction that surely hold its GTID event.
+const GTID_BYTES: u64 = 4096;
 /// Bytes of log that are sent at once; a larger transaction is sent in parts.
 const LARGE: u64 = 4 << 20;
 
@@ -107,6 +109,11 @@ impl State {
         let mut out = Vec::new();
         let Some(transaction) = block.block.first() else { return Ok((out, None)) };
         let size = transaction.end_offset.saturating_sub(transaction.offset);
+        if transaction.skipped && transaction.filtered {
+            let events = self.read(&block.files, transaction, 0, size.min(GTID_BYTES)).map_err(Failure::Io)?;
+            self.dump.emptied(&mut out, &events, &transaction.format, stamps).map_err(Failure::Log)?;
+            return Ok((out, None));
+        }
         if size <= LARGE {
             let events = self.read(&block.files, transaction, 0, size).map_err(Failure::Io)?;
             let rows =

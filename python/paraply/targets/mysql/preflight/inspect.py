@@ -9,6 +9,7 @@ from paraply.errors import UsageError
 from paraply.schema.readers.live import read_tables
 from paraply.targets.mysql.gtid_mode import own_identity
 from paraply.targets.mysql.preflight.privileges import check_user
+from paraply.targets.mysql.progress.diverged import read_diverged
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.replica_mode import choose, earlier_executed
 from paraply.targets.mysql.scheduled_events import scheduled_events
@@ -63,6 +64,7 @@ def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> 
     own = [mode.own_executed(connection)] if plan.has_gtids else []
     own += earlier_executed(connection, plan, server, mode, store.kept_mode(connection)[1])
     progress = _progress(stored, own, has_gtids=plan.has_gtids)
+    progress.diverged = read_diverged(connection, plan.channel)
     known = tuple(own_tables(connection, None)) if tables else ()
     writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
     runs_events, notes = scheduled_events(connection)

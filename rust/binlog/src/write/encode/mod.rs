@@ -217,11 +217,18 @@ fn table_id(table: &Table) -> u64 {
 }
 
 fn query(head: &Head, database: &str, sql: &[u8], flags: u16) -> Vec<u8> {
+    let mut event = made(types::QUERY, head.origin(), &query_body(head.session, database, sql));
+    event[17..19].copy_from_slice(&flags.to_le_bytes());
+    event
+}
+
+/// Returns the body of a query event with the default settings of a session.
+pub(crate) fn query_body(session: u32, database: &str, sql: &[u8]) -> Vec<u8> {
     let mut status = vec![0, 0, 0, 0, 0, 1];
     status.extend(0x45a0_0020_u64.to_le_bytes()); // the default sql_mode
     status.extend(*b"\x06\x03std\x04");
     status.extend(CHARSETS);
-    let mut body = head.session.to_le_bytes().to_vec();
+    let mut body = session.to_le_bytes().to_vec();
     body.extend([0; 4]);
     body.push(database.len() as u8);
     body.extend([0; 2]);
@@ -230,9 +237,7 @@ fn query(head: &Head, database: &str, sql: &[u8], flags: u16) -> Vec<u8> {
     body.extend(database.as_bytes());
     body.push(0);
     body.extend(sql);
-    let mut event = made(types::QUERY, head.origin(), &body);
-    event[17..19].copy_from_slice(&flags.to_le_bytes());
-    event
+    body
 }
 
 /// Prepends the GTID event.

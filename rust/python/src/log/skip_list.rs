@@ -1,0 +1,29 @@
+//! The transactions that an apply leaves out by name.
+
+use paraply_binlog::read::skip_list::{Range, SkipList};
+use pyo3::prelude::*;
+
+use crate::plan::gtid::PyGtidSet;
+
+#[pyclass(name = "SkipList", module = "paraply._native", frozen)]
+pub struct PySkipList(pub SkipList);
+
+#[pymethods]
+impl PySkipList {
+    #[new]
+    #[pyo3(signature = (gtids, ranges=Vec::new()))]
+    fn new(gtids: &PyGtidSet, ranges: Vec<Range>) -> Self {
+        Self(SkipList::new(gtids.snapshot(), ranges))
+    }
+
+    #[getter]
+    fn gtids(&self) -> PyGtidSet {
+        self.0.gtids().clone().into()
+    }
+
+    /// Returns domain, server, first and last sequence number of each range of MariaDB's GTIDs.
+    #[getter]
+    fn ranges(&self) -> Vec<Range> {
+        self.0.ranges()
+    }
+}
