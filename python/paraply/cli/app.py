@@ -17,7 +17,10 @@ from paraply.errors import Stopped
 
 __all__ = ["app", "main"]
 
-COMMANDS = ("apply", "replicate", "serve", "status", "verify", "analyze", "stamp", "trace", "rows", "undo", "group", "demo", "bench")
+COMMANDS = (
+    *("apply", "replicate", "serve", "status", "verify", "analyze", "stamp", "trace", "rows", "undo", "archive"),
+    *("group", "demo", "bench"),
+)
 """Command names in the order of the help; each command is the function of its name in the module of its name."""
 
 
