@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("spark", "bench", "group"),
+    ("archive",),
     ("replication", "analysis", "undo"),
     ("applier",),
     ("observe",),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from paraply.analysis.rows import events, rows
     from paraply.analysis.trace import trace
     from paraply.applier import Applier, ApplyReport, CommitOrder
+    from paraply.archive import Archiver, ArchiveReport
     from paraply.explain import ExplainedKey, Explanation, explain_transaction, explain_write_set
     from paraply.hashing import WriteSet, write_set, write_set_hash
     from paraply.logs import open_log
@@ -28,17 +29,20 @@ else:
             "paraply.analysis.rows": ("events", "rows"),
             "paraply.analysis.trace": ("trace",),
             "paraply.applier": ("Applier", "ApplyReport", "CommitOrder"),
+            "paraply.archive": ("ArchiveReport", "Archiver"),
             "paraply.explain": ("ExplainedKey", "Explanation", "explain_transaction", "explain_write_set"),
             "paraply.hashing": ("WriteSet", "write_set", "write_set_hash"),
             "paraply.logs": ("open_log",),
             "paraply.targets": ("make_target", "open_target"),
         },
-        modules=("analysis", "applier", "explain", "hashing", "logs", "schema", "targets"),
+        modules=("analysis", "applier", "archive", "explain", "hashing", "logs", "schema", "targets"),
     )
 
 __all__ = [
     "Applier",
     "ApplyReport",
+    "ArchiveReport",
+    "Archiver",
     "Certified",
     "Certifier",
     "CommitOrder",

@@ -641,7 +641,87 @@ class ReplicaConnection:
             LogDamaged: An event contradicts itself.
             RelayLogError: The relay log cannot be written.
         """
+    def copy_log(self, copy: LogCopy, server_id: int, *, most: int | None = None) -> None:
+        """Register as a replica and receive the source's files into a copy, until ``copy.stop``; after that the connection is unusable.
+
+        Args:
+            copy: The copy, which names the file and the position to start at.
+            server_id: Server id of this replica.
+            most: Number of copied or compared events after which the call returns.
+
+        Raises:
+            ConnectionLost: The source ended the connection, or was silent for longer than ``read_timeout``.
+            ServerError: The source refuses the request.
+            LogDamaged: An event contradicts itself, does not follow the one before it, or differs from the known one.
+            LogNotUnderstood: The source encrypts its files, so that they cannot be copied as they are.
+        """
     def close(self) -> None: ...
+
+@final
+class LogCopy:
+    """Copy of a source's files, byte for byte, that one thread fills and another one empties; its calls release the GIL.
+
+    Args:
+        file: Name of the source's file to start with.
+        known: Offset of the last copied event in it, the offset after that event, and its hash: the source must have the same event there.
+            None for the file's start.
+        piece_bytes: Size of a piece; the receiver waits while twice as many bytes are not taken.
+    """
+
+    def __new__(cls, file: str, *, known: tuple[int, int, int] | None = None, piece_bytes: int = 16777216) -> Self: ...
+    @property
+    def heard_at(self) -> int | None:
+        """Time when the source was heard last, microseconds since 1970, UTC."""
+    def append(self, event: bytes) -> None:
+        """Append one event as a source sends it; wait while too many bytes are not taken.
+
+        Raises:
+            LogDamaged: The event contradicts itself, does not follow the one before it, or differs from the known one.
+            LogNotUnderstood: The source encrypts its files.
+        """
+    def stop(self) -> None:
+        """End the receiver in another thread at the next event or heartbeat."""
+    def take(self, seconds: float) -> LogPiece | None:
+        """Wait for a whole piece, for so long or until ``stop``; return what there is, up to the last whole transaction."""
+
+@final
+class LogPiece:
+    """Consecutive bytes of a source's file."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def begin(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def whole(self) -> int:
+        """Offset after the file's last whole transaction."""
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def last(self) -> tuple[int, int, int]:
+        """Offset of the last event, the offset after it, and its hash."""
+    @property
+    def head(self) -> tuple[int, int] | None:
+        """Size and hash of the file's bytes up to its format description, if they are in the piece."""
+    @property
+    def previous_gtids(self) -> GtidSet | None:
+        """GTIDs executed before the file, if the event that states them is in the piece."""
+    @property
+    def gtids(self) -> GtidSet:
+        """GTIDs of the transactions that end in the piece."""
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def committed(self) -> tuple[int, int] | None:
+        """Earliest and latest commit time, microseconds since 1970, UTC."""
+    @property
+    def closed(self) -> bool:
+        """True if the file has ended."""
+    @property
+    def next_file(self) -> str | None:
+        """Name of the next file, if the file ends with it."""
 
 @final
 class Dump:
@@ -1160,6 +1240,17 @@ class Unpacker:
 
     def close(self) -> None:
         """Close the file; nothing more can be read."""
+
+def zstd_pack(data: bytes, level: int = 3) -> bytes:
+    """Return bytes as one Zstandard frame with a checksum."""
+
+def zstd_unpack(data: bytes) -> bytes:
+    """Return the contents of Zstandard frames.
+
+    Raises:
+        OSError: The frames are damaged.
+        EOFError: The frames are cut off.
+    """
 
 @final
 class WriteSets:

@@ -7,6 +7,7 @@ from typing import ClassVar
 __all__ = [
     "AlreadyRunning",
     "ApplyFailed",
+    "ArchiveRefused",
     "ChannelTrouble",
     "ChecksFailed",
     "ConfigurationMismatch",
@@ -179,6 +180,10 @@ class RelayLogError(ParaplyError):
 
 class ReceiveFailed(ParaplyError):
     """Refusal of the source to send its log: purged transactions, missing privileges, or a log that cannot be replicated."""
+
+
+class ArchiveRefused(ParaplyError):
+    """Source that does not continue an archive, or second writer into it; nothing is overwritten."""
 
 
 class TemporaryFailure(ParaplyError):

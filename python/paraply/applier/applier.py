@@ -42,7 +42,7 @@ from paraply.applier.selection.skip import skip_result
 from paraply.applier.selection.stop_result import check_result, stop_place
 from paraply.applier.via_replication.options import check_via, check_via_family, check_via_target
 from paraply.errors import ParaplyError, UsageError
-from paraply.logs import beside_logs, log_paths
+from paraply.logs import Wanted, beside_logs, log_paths
 from paraply.logs.companions import passed_over_note
 from paraply.logs.file_order import check_order, read_heads
 from paraply.logs.stop_point import parse_stop
@@ -177,7 +177,7 @@ class Applier:
         limits_of = Limits(parse_retries(retries), patience, limits)
         self._beside = beside_logs(paths)
         self._options = Options(
-            paths=tuple(log_paths(paths)),
+            paths=tuple(log_paths(paths, Wanted.between(start_after, stop_at, stop_before))),
             workers=workers,
             policy=policy_kind(policy),
             consistency=Consistency(consistency),

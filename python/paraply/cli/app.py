@@ -21,7 +21,7 @@ from paraply.errors import Stopped
 __all__ = ["app", "main"]
 
 COMMANDS = (
-    "apply", "replicate", "serve", "status", "pause", "resume", "forget", "doctor", "database",
+    "apply", "replicate", "serve", "archive", "status", "pause", "resume", "forget", "doctor", "database",
     "verify", "analyze", "stamp", "trace", "rows", "undo", "group", "demo", "bench",
 )  # fmt: skip
 """Command names in the order of the help; each command is the function of its name."""

@@ -143,12 +143,13 @@ def apply(
         from paraply.applier import Applier
         from paraply.applier.selection.filters import parse_filters
         from paraply.logs import log_paths
+        from paraply.logs.archived import Wanted
         from paraply.targets import open_target
 
         nonlocal applier
         decision = ddl_decision(ddl_done, ddl_not_done)
         address = metrics_address(metrics)
-        log_paths(log)
+        log_paths(log, Wanted.between(start_after, stop_at, stop_before))
         with open_target(to, defaults_file=defaults_file) as target, apply_line(quiet=quiet or as_json) as line:
             applier = Applier(
                 log,

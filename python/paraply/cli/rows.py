@@ -69,10 +69,11 @@ def rows(
     def body() -> tuple[int, Mapping[str, Any]]:
         require_extra("arrow", "paraply rows")
         from paraply.logs import log_paths
+        from paraply.logs.archived import Wanted
 
         form = format_of(format_, out, as_json=as_json, key=bool(key))
-        paths = log_paths(log)
         wanted = filter_of(database, table, since, until, gtid, key)
+        paths = log_paths(log, Wanted(since=wanted.since, until=wanted.until))
         tables = tables_of(schema, schema_from, channel, defaults_file)
         count = 0  # stays so if the reader closes its end
         with sink_of(out) as sink:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from paraply._native import GtidSet, LogReader, Transaction
 from paraply.errors import UsageError
+from paraply.logs.archived import Wanted, archived_logs, is_archive
 from paraply.logs.companions import without_companions
 from paraply.logs.folders import logs_in
 from paraply.logs.inputs import STANDARD_INPUT, is_index, is_url, joined_url, logs_of_index, plain_files
 
-__all__ = ["beside_logs", "log_paths", "open_log"]
+__all__ = ["Wanted", "beside_logs", "log_paths", "open_log"]
 
 
 def beside_logs(paths: Path | str | Sequence[Path | str]) -> list[str]:
@@ -23,12 +24,17 @@ def _given(paths: Path | str | Sequence[Path | str]) -> list[Path | str]:
     return [paths] if isinstance(paths, (str, Path)) else list(paths)
 
 
-def log_paths(paths: Path | str | Sequence[Path | str]) -> list[str]:
+def log_paths(paths: Path | str | Sequence[Path | str], wanted: Wanted | None = None) -> list[str]:
     """Return the file names of one or several logs, for the native reader.
 
     Files that servers keep beside their logs are skipped, if there are also logs among the paths. A folder stands for the logs in it, in
     the order of their numbers, and a server's list of its logs, given alone, for those. ``-`` is standard input. What is compressed,
-    comes from standard input or has a URL becomes a plain file in a temporary folder first, once in a process.
+    comes from standard input or has a URL becomes a plain file in a temporary folder first, once in a process. The folder or URL of an
+    archive of ``paraply archive`` stands for those of its files that hold the wanted part.
+
+    Args:
+        paths: The logs.
+        wanted: The part that is read; None for everything.
 
     Raises:
         UsageError: No path is given, a path does not exist, or a folder holds no logs or logs of several series.
@@ -46,15 +52,17 @@ def log_paths(paths: Path | str | Sequence[Path | str]) -> list[str]:
     listed = [Path(path) for path in given if is_index(Path(path))]
     if len(listed) == len(given):
         return [str(path) for path in plain_files([log for index in listed for log in logs_of_index(index)])]
-    found: list[Path | str] = [log for path in given for log in _logs_at(path)]
+    found: list[Path | str] = [log for path in given for log in _logs_at(path, wanted)]
     logs, _ = without_companions([str(path) for path in plain_files(found)])
     return logs
 
 
-def _logs_at(location: Path | str) -> Sequence[Path | str]:
+def _logs_at(location: Path | str, wanted: Wanted | None) -> Sequence[Path | str]:
     """Return the logs at one of the given locations."""
     if str(location) == STANDARD_INPUT:
         return [STANDARD_INPUT]
+    if is_archive(location):
+        return archived_logs(location, wanted)
     if is_url(location):
         url = joined_url(location)
         if not url.endswith("/"):

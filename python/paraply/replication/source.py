@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from paraply.replication.protocol import SourceConnection
     from paraply.targets.url import DatabaseUrl
 
-__all__ = ["HEARTBEAT_SECONDS", "SILENCE_SECONDS", "Source", "look", "parse_source"]
+__all__ = ["HEARTBEAT_SECONDS", "SILENCE_SECONDS", "Source", "look", "parse_source", "query_source"]
 
 HEARTBEAT_SECONDS = 1.0
 """Interval of the heartbeats of an idle source; a receiver that is to stop notices it then."""
@@ -151,12 +151,13 @@ def parse_source(text: str, *, defaults_file: str | None = None) -> DatabaseUrl:
     return parse_url(text, defaults_file=defaults_file)
 
 
-def look(url: DatabaseUrl, timeout: float = SILENCE_SECONDS) -> Source:
+def look(url: DatabaseUrl, timeout: float = SILENCE_SECONDS, *, any_format: bool = False) -> Source:
     """Query the properties of a source, and check that it can be replicated from.
 
     Args:
         url: URL of the source.
         timeout: Seconds of silence after which it counts as lost.
+        any_format: True to accept a binlog that is not in row format: it is only copied.
 
     Raises:
         ConnectionFailed: The source cannot be reached.
@@ -167,23 +168,37 @@ def look(url: DatabaseUrl, timeout: float = SILENCE_SECONDS) -> Source:
     mariadb = "mariadb" in found.get("version", "").lower()
     if found.get("log_bin", "OFF").upper() in ("OFF", "0"):
         raise ReceiveFailed(f"the source {url} writes no binlog: start it with log_bin")
-    if (form := found.get("binlog_format", "ROW").upper()) != "ROW":
+    if (form := found.get("binlog_format", "ROW").upper()) != "ROW" and not any_format:
         raise ReceiveFailed(f"the source {url} writes its binlog as binlog_format={form}: set it to ROW there, globally")
     gtids = mariadb or found.get("gtid_mode", "OFF").upper() == "ON"
     folds = int(found.get("lower_case_table_names", "0"))
     return Source(url, mariadb, int(found["server_id"]), found.get("server_uuid", ""), found.get("version", ""), gtids, timeout, folds)
 
 
+def query_source(source: Source, statement: str) -> list[tuple[str, ...]]:
+    """Return the rows of a statement, as text.
+
+    Raises:
+        ConnectionFailed: The source cannot be reached, or refuses the login.
+        ServerError: It refuses the statement.
+    """
+    return _rows(source.url, statement, source.timeout)
+
+
 def _variables(url: DatabaseUrl, which: str, timeout: float) -> dict[str, str]:
     """Return global variables of a source, by their names in lower case."""
+    return {name.lower(): value for name, value in _rows(url, f"SHOW GLOBAL VARIABLES {which}", timeout)}
+
+
+def _rows(url: DatabaseUrl, statement: str, timeout: float) -> list[tuple[str, ...]]:
     from paraply._native import MySqlConnection
 
     connection = _connect(url, MySqlConnection, timeout)
     try:
-        rows = connection.query(f"SHOW GLOBAL VARIABLES {which}")[0][1]
+        rows = connection.query(statement)[0][1]
     finally:
         connection.close()
-    return {_text(name).lower(): _text(value) for name, value in rows}
+    return [tuple(_text(value) for value in row) for row in rows]
 
 
 def _text(value: object) -> str:

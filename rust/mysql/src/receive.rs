@@ -17,6 +17,7 @@ use crate::connection::Error;
 pub use crate::replica::Identity;
 use crate::replica::{ReplicaConnection, SourceEvents};
 
+pub mod copying;
 #[cfg(test)]
 mod tests;
 

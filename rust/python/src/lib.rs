@@ -49,7 +49,7 @@ mod _native {
     #[pymodule_export]
     use crate::log::transaction_batch::PyTransactionBatch;
     #[pymodule_export]
-    use crate::log::unpack::PyUnpacker;
+    use crate::log::unpack::{PyUnpacker, zstd_pack, zstd_unpack};
     #[pymodule_export]
     use crate::log::write_sets::PyWriteSets;
     #[pymodule_export]
@@ -92,6 +92,8 @@ mod _native {
     use crate::rows::trace::{trace_batch, trace_schema};
     #[pymodule_export]
     use crate::servers::binlog_statements::{PyBinlogStatements, binlog_statements, format_statement, whole_statement};
+    #[pymodule_export]
+    use crate::servers::copying::{PyLogCopy, PyLogPiece};
     #[pymodule_export]
     use crate::servers::dump::PyDump;
     #[pymodule_export]

@@ -17,7 +17,7 @@ from paraply.cli.terminal.output import one_line
 
 __all__ = ["CONFIGURED", "CONFIG_KEY", "Config", "keys_of", "options_in"]
 
-CONFIGURED = ("apply", "replicate", "serve", "status", "pause", "resume", "forget", "doctor", "undo")
+CONFIGURED = ("apply", "replicate", "serve", "archive", "status", "pause", "resume", "forget", "doctor", "undo")
 """Commands with ``--config``."""
 
 CONFIG_KEY = "paraply.config"

@@ -92,13 +92,18 @@ def logs_below(url: str) -> list[str]:
     return [url.rstrip("/") + "/" + name for name in names]
 
 
-def store_of(url: str, folder: str) -> Any:
+def store_of(url: str, folder: str, purpose: str = "reading") -> Any:
     """Return the storage of a folder.
+
+    Args:
+        url: Location that is used, for messages.
+        folder: URL of the folder.
+        purpose: Use of the location, as the beginning of a sentence.
 
     Raises:
         UsageError: The URL cannot be used, or the extra ``cloud`` is not installed.
     """
-    require_extra("cloud", f"reading {shown(url)}")
+    require_extra("cloud", f"{purpose} {shown(url)}")
     from obstore.store import from_url
 
     options: Any = {"allow_http": True}
@@ -108,14 +113,14 @@ def store_of(url: str, folder: str) -> Any:
         raise UsageError(f"{shown(url)}: {first_line(error)}") from None
 
 
-def failure(url: str, error: Exception) -> ParaplyError:
-    """Return the error for an object that cannot be read."""
+def failure(url: str, error: Exception, use: str = "read") -> ParaplyError:
+    """Return the error for an object that cannot be read, or used in another way."""
     kind = type(error).__name__
     if isinstance(error, FileNotFoundError) or kind == "NotFoundError":
         return UsageError(f"there is no object {shown(url)}")
     scheme = urlsplit(url).scheme
     how = f"; credentials come from the environment: {_HOW[scheme]}" if scheme in _HOW else ""
-    return ConnectionFailed(f"{shown(url)} cannot be read: {first_line(error)}{how}")
+    return ConnectionFailed(f"{shown(url)} cannot be {use}: {first_line(error)}{how}")
 
 
 def first_line(error: Exception) -> str:

@@ -28,6 +28,8 @@ SIGNS = {
     b"\x04\x22\x4d\x18": "lz4",
 }
 """First bytes of each format."""
+SPACE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of a disk without space."""
 ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zstd", ".lz4")
 _LONGEST_SIGN = max(map(len, SIGNS))
 
@@ -110,7 +112,7 @@ def write(function: Callable[[bytes], int], piece: bytes, path: Path | str, targ
     try:
         function(piece)
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        if error.errno not in SPACE_ERRORS:
             raise
         raise ParaplyError(
             f"no space is left in {target.parent} for the contents of {path}: free some, or set TMPDIR to a folder with more",

@@ -18,7 +18,7 @@ from paraply.runtime import runtime
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Stage", "plain_files"]
+__all__ = ["MOST_AT_ONCE", "Stage", "plain_files", "staged"]
 
 PIECE = 1 << 20
 MOST_AT_ONCE = 4
@@ -55,6 +55,16 @@ class Stage:
         if compression_of(path) is None:
             return path
         return self._copy(f"{path.resolve()} {path.stat().st_size} {path.stat().st_mtime_ns}", lambda: path)
+
+    def made(self, key: str, name: str, fill: Callable[[Path], None]) -> Path:
+        """Return a file of this name with contents that a function writes, the first time."""
+
+        def get() -> Path:
+            place = self._place(name)
+            fill(place)
+            return place
+
+        return self._copy(key, get)
 
     def _copy(self, key: str, get: Callable[[], Path]) -> Path:
         """Return the copy of a location; get and unpack it the first time."""
@@ -113,6 +123,11 @@ def keep(source: BinaryIO, name: str, place: Path) -> None:
 
 
 _STAGE = Stage()
+
+
+def staged(key: str, name: str, fill: Callable[[Path], None]) -> Path:
+    """Return a file in the temporary folder; the function writes its contents the first time that the key is used."""
+    return _STAGE.made(key, name, fill)
 
 
 def plain_files(locations: Sequence[Path | str]) -> list[Path]:

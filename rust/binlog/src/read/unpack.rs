@@ -1,7 +1,7 @@
 //! Decompression of whole log files.
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read, Result};
+use std::io::{BufReader, ErrorKind, Read, Result, Write as _};
 use std::path::Path;
 
 /// A format of compressed files.
@@ -24,6 +24,29 @@ pub fn open(path: &Path, compression: Compression) -> Result<Box<dyn Read + Send
         Compression::Zstd => Box::new(zstd::stream::read::Decoder::new(file)?),
         Compression::Lz4 => Box::new(Lz4Frames::new(file)),
     })
+}
+
+/// Returns bytes as one Zstandard frame with a checksum.
+///
+/// # Errors
+///
+/// The level is not known.
+pub fn pack(plain: &[u8], level: i32) -> Result<Vec<u8>> {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), level)?;
+    encoder.include_checksum(true)?;
+    encoder.write_all(plain)?;
+    encoder.finish()
+}
+
+/// Returns the contents of Zstandard frames.
+///
+/// # Errors
+///
+/// The frames are damaged or, with `UnexpectedEof`, cut off.
+pub fn unpack(packed: &[u8]) -> Result<Vec<u8>> {
+    let mut plain = Vec::new();
+    zstd::stream::read::Decoder::new(packed)?.read_to_end(&mut plain)?;
+    Ok(plain)
 }
 
 /// Reader of LZ4 frames that goes on after the end of one, and refuses a file that ends inside of one.
@@ -79,8 +102,6 @@ impl<R: Read> Read for Counted<R> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
     fn written(name: &str, bytes: &[u8]) -> std::path::PathBuf {
@@ -93,6 +114,16 @@ mod tests {
         let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
         encoder.write_all(bytes).expect("memory");
         encoder.finish().expect("memory")
+    }
+
+    #[test]
+    fn packed_bytes_are_unpacked_and_a_change_is_found() {
+        let plain = vec![7; 100_000];
+        let mut packed = pack(&plain, 3).expect("memory");
+        assert_eq!(unpack(&packed).expect("undamaged"), plain);
+        assert_eq!(unpack(&packed[..packed.len() - 1]).expect_err("cut off").kind(), ErrorKind::UnexpectedEof);
+        *packed.last_mut().expect("a checksum") ^= 1;
+        assert!(unpack(&packed).is_err());
     }
 
     #[test]

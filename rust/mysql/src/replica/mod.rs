@@ -12,8 +12,8 @@ mod stream;
 mod tls;
 mod transport;
 
-use mysql_common::packets::ComRegisterSlave;
 use mysql_common::packets::binlog_request::BinlogRequest;
+use mysql_common::packets::{BinlogDumpFlags, ComBinlogDump, ComRegisterSlave};
 
 use crate::connection::{Error, Options};
 use crate::replica::handshake::{odd, server_error};
@@ -70,16 +70,31 @@ impl ReplicaConnection {
     /// Registers as a replica and requests the log; with `semi_sync`, which the session must have enabled before, every
     /// event comes with the header of semi-synchronous replication.
     pub(crate) fn dump(
-        mut self,
+        self,
         identity: &Identity,
         request: &BinlogRequest<'_>,
         semi_sync: bool,
     ) -> Result<EventStream, Error> {
+        self.start_dump(identity, &serialized(&request.as_cmd()), semi_sync)
+    }
+
+    /// Registers as a replica and requests every event of the source's files from a position on, also those with the
+    /// text of a statement, which MariaDB leaves out otherwise.
+    pub(crate) fn dump_files(self, identity: &Identity, file: &str, position: u32) -> Result<EventStream, Error> {
+        // The bit of this flag is MariaDB's BINLOG_SEND_ANNOTATE_ROWS_EVENT; MySQL ignores it.
+        let command = ComBinlogDump::new(identity.server_id)
+            .with_pos(position)
+            .with_filename(file.as_bytes())
+            .with_flags(BinlogDumpFlags::BINLOG_THROUGH_POSITION);
+        self.start_dump(identity, &serialized(&command), false)
+    }
+
+    fn start_dump(mut self, identity: &Identity, command: &[u8], semi_sync: bool) -> Result<EventStream, Error> {
         let registration =
             ComRegisterSlave::new(identity.server_id).with_hostname(identity.host.as_bytes()).with_port(identity.port);
         self.command(&serialized(&registration))?;
         self.packets.begin();
-        self.packets.write(&serialized(&request.as_cmd()))?;
+        self.packets.write(command)?;
         self.packets.count_loosely();
         Ok(EventStream::new(self.packets, semi_sync))
     }

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use paraply_binlog::read::unpack::{Compression, open};
+use paraply_binlog::read::unpack::{Compression, open, pack, unpack};
 use pyo3::exceptions::{PyEOFError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -52,4 +52,22 @@ impl PyUnpacker {
     fn close(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(std::io::empty());
     }
+}
+
+/// Returns bytes as one Zstandard frame with a checksum.
+#[pyfunction]
+#[pyo3(signature = (data, level=3))]
+pub fn zstd_pack<'py>(py: Python<'py>, data: &[u8], level: i32) -> PyResult<Bound<'py, PyBytes>> {
+    let packed = py.detach(|| pack(data, level))?;
+    Ok(PyBytes::new(py, &packed))
+}
+
+/// Returns the contents of Zstandard frames.
+#[pyfunction]
+pub fn zstd_unpack<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let plain = py.detach(|| unpack(data)).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => PyEOFError::new_err(error.to_string()),
+        _ => error.into(),
+    })?;
+    Ok(PyBytes::new(py, &plain))
 }

@@ -1,6 +1,7 @@
 //! Connections to servers, and the statements for them.
 
 pub mod binlog_statements;
+pub mod copying;
 pub mod dump;
 pub mod mysql;
 pub mod postgres;

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use paraply_mysql::connection::Error;
+use paraply_mysql::receive::copying::{CopyError, copy_log};
 use paraply_mysql::receive::{Begin, Identity, ReceiveError, receive};
 use paraply_mysql::replica::ReplicaConnection;
 use pyo3::prelude::*;
 
-use crate::errors::{Cause, Where, raise};
+use crate::errors::{Cause, Where, log_error, raise};
 use crate::plan::gtid::PyGtidSet;
+use crate::servers::copying::PyLogCopy;
 use crate::servers::mysql::{mysql_error, options};
 use crate::servers::relay::{PyRelayLog, relay_error};
 
@@ -19,6 +21,14 @@ pub struct PyReplicaConnection {
     connection: Mutex<Option<ReplicaConnection>>,
     connection_id: u32,
     server_version: String,
+}
+
+impl PyReplicaConnection {
+    /// Takes the connection out: a log makes it of no other use.
+    fn take(&self) -> PyResult<ReplicaConnection> {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
+        connection.ok_or_else(|| raise(Cause::ConnectionLost, "the connection is closed", &Where::default()))
+    }
 }
 
 #[pymethods]
@@ -103,15 +113,26 @@ impl PyReplicaConnection {
             Some(gtids) => Begin::Behind(gtids.snapshot()),
             None => Begin::At { file: file.to_owned(), position },
         };
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let connection =
-            connection.ok_or_else(|| raise(Cause::ConnectionLost, "the connection is closed", &Where::default()))?;
+        let connection = self.take()?;
         let identity = Identity { server_id, host: report_host.to_owned(), port: report_port };
         let (writer, signals) = (relay.writer(), relay.signals());
         let received = py.detach(|| receive(connection, &identity, &begin, semi_sync, &writer, &signals));
         received.map_err(|error| match error {
             ReceiveError::Source(error) => mysql_error(&error),
             ReceiveError::Relay(error) => relay_error(&error),
+        })
+    }
+
+    /// Receives the source's log files into a copy; the connection is of no other use from then on.
+    #[pyo3(signature = (copy, server_id, *, most=None))]
+    fn copy_log(&self, py: Python<'_>, copy: &PyLogCopy, server_id: u32, most: Option<u64>) -> PyResult<()> {
+        let connection = self.take()?;
+        let identity = Identity { server_id, host: String::new(), port: 0 };
+        let queue = copy.queue();
+        let copied = py.detach(|| copy_log(connection, &identity, most, &queue));
+        copied.map_err(|error| match error {
+            CopyError::Source(error) => mysql_error(&error),
+            CopyError::Log(error) => log_error(&error, None),
         })
     }
 

@@ -1,0 +1,8 @@
+"""Archives of binlogs, as ``paraply archive`` writes them: the manifest, the storage, and the files that a command needs."""
+
+from __future__ import annotations
+
+from paraply.logs.archived.choice import Wanted
+from paraply.logs.archived.fetching import archived_logs, is_archive
+
+__all__ = ["Wanted", "archived_logs", "is_archive"]
