@@ -1222,6 +1222,26 @@ def log_gtids(path: str) -> GtidSet:
     """Return the GTIDs of a log file's transactions; scans its events without decoding them."""
 
 @final
+class Decrypter:
+    """Reader of an encrypted log of MySQL or MariaDB, which gives the log as the server sends it.
+
+    Args:
+        path: The file.
+        keys: Keys by their name: the key id of MySQL's keyring, or the number in MariaDB's key file.
+
+    Raises:
+        LogNotUnderstood: It is no encrypted log, or its key is missing or does not fit.
+        LogDamaged: The file is damaged or, as ``LogTruncated``, cut off.
+    """
+
+    def __new__(cls, path: str | PathLike[str], keys: Mapping[str, _Bytes]) -> Decrypter: ...
+    def next_piece(self) -> _Bytes | None:
+        """Return the next plain bytes; None at the end."""
+
+def is_encrypted(start: _Bytes) -> bool:
+    """Return True if the first bytes of a file, about a kilobyte, are those of an encrypted log."""
+
+@final
 class Unpacker:
     """Reader of a compressed file, as far as Python's standard library has none.
 

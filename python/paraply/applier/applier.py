@@ -177,7 +177,7 @@ class Applier:
         limits_of = Limits(parse_retries(retries), patience, limits)
         self._beside = beside_logs(paths)
         self._options = Options(
-            paths=tuple(log_paths(paths, Wanted.between(start_after, stop_at, stop_before))),
+            paths=tuple(log_paths(paths, Wanted.between(None if start_after is None else str(start_after), stop_at, stop_before))),
             workers=workers,
             policy=policy_kind(policy),
             consistency=Consistency(consistency),

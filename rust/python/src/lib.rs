@@ -29,6 +29,8 @@ mod _native {
     #[pymodule_export]
     use crate::distance::PyDelayingProxy;
     #[pymodule_export]
+    use crate::log::decrypt::{PyDecrypter, is_encrypted};
+    #[pymodule_export]
     use crate::log::events::{PyEventReader, event_schema};
     #[pymodule_export]
     use crate::log::head::{PyLogHead, log_gtids, log_head};

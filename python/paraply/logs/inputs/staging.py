@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from paraply.errors import UsageError
 from paraply.logs.inputs.compression import compression_of, plain_name, unpack, write
+from paraply.logs.inputs.keyring import decrypt, keys_for
 from paraply.logs.inputs.locations import STANDARD_INPUT, is_url, joined_url
 from paraply.runtime import runtime
 
@@ -52,7 +53,7 @@ class Stage:
         path = Path(location)
         if path.is_fifo():  # can be read only once
             return self._copy(str(path), partial(self._copied, path))
-        if compression_of(path) is None:
+        if compression_of(path) is None and keys_for(path) is None:
             return path
         return self._copy(f"{path.resolve()} {path.stat().st_size} {path.stat().st_mtime_ns}", lambda: path)
 
@@ -85,11 +86,18 @@ class Stage:
             return Path(tempfile.mkdtemp(dir=self._folder)) / name
 
     def _unpacked(self, path: Path) -> Path:
-        compression = compression_of(path)
-        if compression is None:
-            return path
-        plain = self._place(plain_name(path.name))
-        unpack(path, compression, plain)
+        if (compression := compression_of(path)) is not None:
+            plain = self._place(plain_name(path.name))
+            unpack(path, compression, plain)
+            path = self._replaced(path, plain)
+        if (keys := keys_for(path)) is not None:
+            plain = self._place(path.name)
+            decrypt(path, keys, plain)
+            path = self._replaced(path, plain)
+        return path
+
+    def _replaced(self, path: Path, plain: Path) -> Path:
+        """Return a copy, and remove what it was made of if that is a copy too."""
         if self._folder is not None and self._folder in path.parents:
             path.unlink()
         return plain

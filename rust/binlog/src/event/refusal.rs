@@ -92,8 +92,8 @@ pub(crate) fn event_type(type_code: u8) -> Fault {
             "it is an incident: the source lost changes here that are not in the log; copy the data from the source anew",
         ),
         types::MARIADB_START_ENCRYPTION => Fault::not_understood(
-            "the log is encrypted from here on; fetch it from the server, which decrypts it (mariadb-binlog \
-             --read-from-remote-server --raw), or set encrypt_binlog=OFF and rotate",
+            "the log is encrypted from here on; name the server's key file in PARAPLY_KEYRING, or fetch the log from the \
+             server, which decrypts it (mariadb-binlog --read-from-remote-server --raw)",
         ),
         0 => Fault::damaged("the event's type is 0, which no event has"),
         other => Fault::not_understood(format!(

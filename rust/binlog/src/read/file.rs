@@ -336,8 +336,8 @@ fn check_magic(start: &[u8]) -> Result<(), (bool, String)> {
     if start == MAGIC {
         Ok(())
     } else if start == ENCRYPTED_MAGIC {
-        let message = "the log is encrypted; fetch it from the server, which decrypts it (mysqlbinlog \
-                       --read-from-remote-server --raw), or set binlog_encryption=OFF and rotate";
+        let message = "the log is encrypted; name the server's keyring file in PARAPLY_KEYRING, or fetch the log from the \
+                       server, which decrypts it (mysqlbinlog --read-from-remote-server --raw)";
         Err((false, message.to_owned()))
     } else if start == INNODB_MAGIC {
         let message = "it is a file of MariaDB's binlog in InnoDB (binlog_storage_engine=innodb), which is not read; fetch \

@@ -3,6 +3,7 @@
 // These bytes come from others: an access outside of them is an error, never a panic.
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
 
+pub mod decrypt;
 pub mod file;
 pub mod group;
 pub mod head;

@@ -1,5 +1,6 @@
 //! Logs: files, events, transactions and batches of them.
 
+pub mod decrypt;
 pub mod events;
 pub mod head;
 pub mod look_ahead;

@@ -38,6 +38,10 @@ use crate::plan::gtid::{PyGtidSet, parse_gtid};
 ///     stop_before: End before this GTID.
 ///     stop_after: End after this GTID.
 ///     stop_view_change: End after a view change of a group that is not in this set.
+///     stop_position: End before the first transaction that does not begin before this place: base name of a file, and offset. In a relay
+///         log that is still written it is a place of the source's log.
+///     skip: Transactions that are left out by name: they keep only their identity. A statement, or a part of an XA transaction, is
+///         returned whole and in a batch of its own instead, with ``skipped`` set.
 ///     piece: Start and end in the only file. The start is an offset, the offset of the format description, and True for a relay log; the
 ///         end is None for the file's end.
 ///     position: Number of transactions before the first one.
@@ -326,14 +330,14 @@ impl PyLogReader {
         ))
     }
 
-    /// Returns file and offset of the starts of the last two transactions read, where the stop has a position.
+    /// File and offset of the starts of the last two transactions read; only with ``stop_position``, and in the log that it names.
     #[getter]
     fn begins(&self) -> Vec<(String, u64)> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.reader.begins().iter().flatten().map(|begin| (begin.file.clone(), begin.offset)).collect()
     }
 
-    /// Returns the transactions found so far that are left out by name.
+    /// Transactions found so far that are left out by name.
     #[getter]
     fn skipped(&self) -> PySkipList {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

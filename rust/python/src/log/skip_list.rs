@@ -5,6 +5,11 @@ use pyo3::prelude::*;
 
 use crate::plan::gtid::PyGtidSet;
 
+/// Transactions that are left out by name.
+///
+/// Args:
+///     gtids: A GTID set.
+///     ranges: Single GTIDs of MariaDB, as domain, server, first and last sequence number.
 #[pyclass(name = "SkipList", module = "paraply._native", frozen)]
 pub struct PySkipList(pub SkipList);
 
@@ -16,12 +21,13 @@ impl PySkipList {
         Self(SkipList::new(gtids.snapshot(), ranges))
     }
 
+    /// The GTID set.
     #[getter]
     fn gtids(&self) -> PyGtidSet {
         self.0.gtids().clone().into()
     }
 
-    /// Returns domain, server, first and last sequence number of each range of MariaDB's GTIDs.
+    /// Domain, server, first and last sequence number of each range of MariaDB's GTIDs.
     #[getter]
     fn ranges(&self) -> Vec<Range> {
         self.0.ranges()

@@ -42,7 +42,7 @@ impl PyTableFilter {
         self.0.chooses(database, table)
     }
 
-    /// Returns true if a table of the target gets changes of an applied table.
+    /// Return True if a table of the target gets changes of an applied table, whose name in the log may be another one.
     fn chooses_on_target(&self, database: &str, table: &str) -> bool {
         self.0.chooses_on_target(database, table)
     }

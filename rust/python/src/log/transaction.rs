@@ -226,6 +226,7 @@ impl PyTransaction {
         self.get().filtered
     }
 
+    /// True if it is left out by name.
     #[getter]
     fn skipped(&self) -> bool {
         self.get().skipped

@@ -82,7 +82,7 @@ impl PyTransactionBatch {
         self.changed(Transaction::empty_out)
     }
 
-    /// Returns a batch of one transaction with other statements: the text and the default database of each.
+    /// Return a batch of one transaction with other statements: the text and the default database of each.
     fn with_statements(&self, statements: Vec<(Vec<u8>, String)>) -> PyResult<Self> {
         let known = self.transactions.first().map_or(0, |transaction| transaction.statements.len());
         if known != statements.len() {
@@ -95,7 +95,7 @@ impl PyTransactionBatch {
         })
     }
 
-    /// Returns the batch of its transactions before this index.
+    /// Return a batch of the transactions before an index.
     fn before(&self, index: usize) -> Self {
         let index = index.min(self.transactions.len());
         let cut = |places: usize| index.min(places);

@@ -54,7 +54,7 @@ impl PyUnpacker {
     }
 }
 
-/// Returns bytes as one Zstandard frame with a checksum.
+/// Return bytes as one Zstandard frame with a checksum.
 #[pyfunction]
 #[pyo3(signature = (data, level=3))]
 pub fn zstd_pack<'py>(py: Python<'py>, data: &[u8], level: i32) -> PyResult<Bound<'py, PyBytes>> {
@@ -62,7 +62,11 @@ pub fn zstd_pack<'py>(py: Python<'py>, data: &[u8], level: i32) -> PyResult<Boun
     Ok(PyBytes::new(py, &packed))
 }
 
-/// Returns the contents of Zstandard frames.
+/// Return the contents of Zstandard frames.
+///
+/// Raises:
+///     OSError: The frames are damaged.
+///     EOFError: The frames are cut off.
 #[pyfunction]
 pub fn zstd_unpack<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let plain = py.detach(|| unpack(data)).map_err(|error| match error.kind() {

@@ -25,9 +25,10 @@ pub struct PyBlock {
     pub files: Arc<Vec<String>>,
 }
 
-/// Sums over blocks: transactions, those left empty by filters, those skipped before, and rows.
+/// Sums over blocks: transactions, those left empty by filters, those skipped, and rows.
 ///
 /// Attributes:
+///     named: Transactions left out by name, which are among the skipped ones.
 ///     merged: Transactions of blocks with several, without those left empty by filters.
 #[derive(Default)]
 #[pyclass(name = "BlockSums", module = "paraply._native", frozen)]

@@ -123,7 +123,18 @@ impl PyReplicaConnection {
         })
     }
 
-    /// Receives the source's log files into a copy; the connection is of no other use from then on.
+    /// Register as a replica and receive the source's files into a copy, until ``copy.stop``; after that the connection is unusable.
+    ///
+    /// Args:
+    ///     copy: The copy, which names the file and the position to start at.
+    ///     server_id: Server id of this replica.
+    ///     most: Number of copied or compared events after which the call returns.
+    ///
+    /// Raises:
+    ///     ConnectionLost: The source ended the connection, or was silent for longer than ``read_timeout``.
+    ///     ServerError: The source refuses the request.
+    ///     LogDamaged: An event contradicts itself, does not follow the one before it, or differs from the known one.
+    ///     LogNotUnderstood: The source encrypts its files, so that they cannot be copied as they are.
     #[pyo3(signature = (copy, server_id, *, most=None))]
     fn copy_log(&self, py: Python<'_>, copy: &PyLogCopy, server_id: u32, most: Option<u64>) -> PyResult<()> {
         let connection = self.take()?;
