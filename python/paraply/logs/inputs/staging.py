@@ -53,9 +53,11 @@ class Stage:
         path = Path(location)
         if path.is_fifo():  # can be read only once
             return self._copy(str(path), partial(self._copied, path))
-        if compression_of(path) is None and keys_for(path) is None:
+        keys = keys_for(path)
+        if compression_of(path) is None and keys is None:
             return path
-        return self._copy(f"{path.resolve()} {path.stat().st_size} {path.stat().st_mtime_ns}", lambda: path)
+        known = "" if keys is None else f" {sorted(keys.items())}"
+        return self._copy(f"{path.resolve()} {path.stat().st_size} {path.stat().st_mtime_ns}{known}", lambda: path)
 
     def made(self, key: str, name: str, fill: Callable[[Path], None]) -> Path:
         """Return a file of this name with contents that a function writes, the first time."""
