@@ -94,7 +94,7 @@ Skip = Annotated[
 ]
 """Transactions to leave out."""
 
-StopBefore = Annotated[str | None, typer.Option(metavar="GTID|FILE:POSITION", help="Stop before this transaction.")]
+StopBefore = Annotated[str | None, typer.Option(metavar="PLACE", help="Stop before this transaction: a GTID or FILE:POSITION.")]
 """The first transaction not to apply."""
 
 Databases = Annotated[list[str] | None, typer.Option(metavar="D", help="Apply this database only; may be repeated.")]
