@@ -13,6 +13,11 @@ _COLLECT_AFTER = 60_000
 
 def main() -> None:
     """Run the command line, and end the process with the exit code."""
+    if sys.argv[1:] == ["--version"]:  # monitoring and packagers ask for it often: no command line is needed
+        from paraply._version import __version__
+
+        print(f"paraply {__version__}")
+        return
     from paraply.cli.process.interrupt import raises_interrupted
     from paraply.cli.process.secrets import hide_arguments
 
