@@ -48,6 +48,17 @@ def wait_for(place: Place, ready: Callable[[ChannelStatus], bool]) -> ChannelSta
     raise AssertionError(found)
 
 
+def statements(place: Place, *texts: str) -> list[tuple[object, ...]]:
+    """Run statements, and return the rows of the last one."""
+    if isinstance(place, SqlPlace):
+        return [tuple(row) for row in place.sql(*texts)]
+    with psycopg.connect(place.url, autocommit=True) as connection:
+        cursor = connection.cursor()
+        for text in texts:
+            cursor.execute(text.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
 def open_transactions(place: Place) -> int:
     """How many transactions of the run are open on the target."""
     if isinstance(place, PostgresPlace):
@@ -98,8 +109,11 @@ def test_a_forgotten_channel_begins_anew(place: Place, log: Path) -> None:
     applied(log, place.url, "--stop-at", str(first))
     assert "add --yes" in run_json("forget", "--to", place.url).line
     assert run_json("forget", "--to", place.url, "--channel", "other", "--yes").code == 2
+    later = ["CREATE TABLE paraply.later (channel VARCHAR(64))", "INSERT INTO paraply.later VALUES ('default'), ('other')"]
+    statements(place, *later)  # as a table that another version adds
     done = run_json("forget", "--to", place.url, "--yes")
     assert (done.code, done.report["channel"]) == (0, "default")
+    assert statements(place, "SELECT channel FROM paraply.later") == [("other",)]
     assert make_target(place.url).read_channels() == []
     if isinstance(place, SqlPlace):
         logged = [str(event) for event in place.sql("SHOW BINLOG EVENTS")]

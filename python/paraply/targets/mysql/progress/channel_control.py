@@ -24,7 +24,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS paraply.pause (
   since DATETIME NOT NULL COMMENT 'when, in UTC'
 ) ENGINE=InnoDB"""
 _TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema='paraply'"
-_OF_A_CHANNEL = ("progress", "run", "pause", "split", "xa")
+_OF_A_CHANNEL = "SELECT table_name FROM information_schema.columns WHERE table_schema='paraply' AND LOWER(column_name)='channel'"
 """Tables with a column ``channel``, beside ``channel`` itself."""
 
 
@@ -50,15 +50,14 @@ class MySqlChannelControl:
     def forget(self, channel: str) -> None:
         """Remove the channel's progress, in one transaction."""
         name = text_literal(channel)
-        tables = self._tables()
+        tables = self._tables(_OF_A_CHANNEL)
         self._run("START TRANSACTION")
         try:
             self._run(f"SELECT epoch FROM paraply.channel WHERE name={name} FOR UPDATE")
             if "xa" in tables:
                 self._check_prepared(channel)
-            for table in _OF_A_CHANNEL:
-                if table in tables:
-                    self._run(f"DELETE FROM paraply.{table} WHERE channel={name}")
+            for table in sorted(tables):
+                self._run(f"DELETE FROM paraply.{table} WHERE channel={name}")
             self._run(f"DELETE FROM paraply.channel WHERE name={name}")
             self._run("COMMIT")
         except BaseException:
@@ -81,8 +80,8 @@ class MySqlChannelControl:
                 " remove their rows from paraply.xa"
             )
 
-    def _tables(self) -> set[str]:
-        return {to_text(row[0]).lower() for row in rows_of(self._connection.query(_TABLES))}
+    def _tables(self, query: str = _TABLES) -> set[str]:
+        return {to_text(row[0]).lower() for row in rows_of(self._connection.query(query))}
 
     def _run(self, statement: str) -> int:
         """Run a statement and return the number of affected rows."""

@@ -18,7 +18,7 @@ __all__ = ["PgChannelControl"]
 _TABLE = (
     b"CREATE TABLE IF NOT EXISTS paraply.pause (channel text PRIMARY KEY, paused_by text NOT NULL, since timestamp with time zone NOT NULL)"
 )
-_OF_A_CHANNEL = ("progress", "source_table", "left_out_xa", "run", "pause", "split")
+_OF_A_CHANNEL = b"SELECT table_name FROM information_schema.columns WHERE table_schema='paraply' AND column_name='channel' ORDER BY 1"
 """Tables with a column ``channel``, beside ``channel`` itself."""
 _LOCK_NOT_AVAILABLE = "55P03"
 
@@ -47,7 +47,9 @@ class PgChannelControl:
         """Remove the channel's progress, in one transaction, after every open transaction of the channel."""
         name = quote_literal(channel)
         lock = f"SELECT pg_advisory_xact_lock({advisory_key('channel ' + channel)})"
-        deletes = [f"DELETE FROM paraply.{table} WHERE channel = {name}" for table in _OF_A_CHANNEL if self._has(table)]
+        found = self._run([_OF_A_CHANNEL])[0]
+        tables = [(found.get_value(row, 0) or b"").decode() for row in range(found.ntuples)]
+        deletes = [f"DELETE FROM paraply.{table} WHERE channel = {name}" for table in tables]
         statements = [
             "BEGIN",
             "SET LOCAL lock_timeout TO '5s'",
