@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from command_line import apply
+from mariadb_versions import ROW_LOG
+from server.replay import applied
 from server.test_errors_mysql import Server, server
+from servers import running_mariadb
 
+from paraply import open_log
 from paraply.errors import UsageError
 from paraply.targets.mysql.target import MySqlTarget
 from paraply.targets.protocol import ApplyPlan
@@ -47,3 +53,18 @@ def test_r26_auto_is_preserve_where_replicas_cannot_be_seen(server: Server, blin
     server.sql(f"GRANT {needed} TO blind@'%'")
     assert blind.open(ApplyPlan("sight", "f", 1, mariadb=server.mariadb)).notes[0] == "GTID mode record"
     blind.close()
+
+
+def test_r26_what_a_mariadb_wrote_itself_is_no_progress(truth: Callable[[str], Path]) -> None:
+    log = truth("mariadb-binlog/plain.binlog")
+    first = next(iter(open_log(log))).gtid
+    assert first is not None
+    domain = first.split("-")[0]
+    with running_mariadb([*ROW_LOG, "--server-id=99"]) as target:
+        with target.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("RESET MASTER")
+            for name in ("own", "own2", "own3"):
+                cursor.execute(f"CREATE DATABASE {name}")
+        refused = apply(log, target.url, "--gtid", "preserve")
+        assert (refused.code, f"{domain}-99-3" in refused.line) == (2, True), refused.line
+        applied(log, target.url, "--gtid", "record")

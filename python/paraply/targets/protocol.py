@@ -56,6 +56,7 @@ class ApplyPlan:
         answer: The answer ``done`` for the first statement of the run, if it does not belong to a statement that an earlier run began.
         live: Whether the target is a replica of a live source, so that ``auto`` prefers a mode that keeps its GTIDs right at every moment.
         local_time: Asks the source for a local time; None if there is no source to ask.
+        first_gtid: GTID of the log's first transaction; empty if it is not known.
     """
 
     channel: str
@@ -75,6 +76,7 @@ class ApplyPlan:
     answer: DdlAnswer = field(default_factory=DdlAnswer, compare=False)
     live: bool = False
     local_time: LocalTime | None = field(default=None, compare=False)
+    first_gtid: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from paraply.targets.mysql.sql import Connection
     from paraply.targets.protocol import ApplyPlan
 
-__all__ = ["choose", "earlier_executed", "why_not_preserve"]
+__all__ = ["check_own_writes", "choose", "earlier_executed", "why_not_preserve"]
 
 _Name = Literal["record", "preserve", "none"]
 
@@ -86,6 +86,33 @@ def why_not_preserve(plan: ApplyPlan, facts: Facts, server: ServerKind, own: str
             " the source's; RESET MASTER on an empty target, before the first start, makes preserve possible"
         )
     return None
+
+
+def check_own_writes(connection: Connection, plan: ApplyPlan, mode: GtidMode) -> None:
+    """Check that a MariaDB target's position tells which of a log's transactions it holds (R26).
+
+    In mode ``preserve`` the position of the target's binlog is the progress. What the target itself wrote in the domain of the log would
+    count as transactions of the log, which would be passed over without a word.
+
+    Raises:
+        UsageError: The domain ends in transactions of the target.
+    """
+    if mode.name != "preserve" or not plan.mariadb or plan.live or not plan.first_gtid:
+        return
+    domain, server, _ = plan.first_gtid.split("-")
+    own, state = rows_of(connection.query("SELECT @@GLOBAL.server_id, @@GLOBAL.gtid_binlog_state"))[0]
+    if int(server) == to_int(own):  # the log is the target's own, or that of another server of this number
+        return
+    ends = [gtid.strip().split("-") for gtid in to_text(state).split(",") if gtid.strip()]
+    of_domain = [(int(number), int(writer)) for where, writer, number in ends if where == domain]
+    last, writer = max(of_domain, default=(0, 0))
+    if writer == to_int(own):
+        raise UsageError(
+            f"--gtid preserve: the target wrote transactions of domain {domain} itself, the last one is {domain}-{writer}-{last}, so its"
+            " position does not tell which of the log's transactions it holds; use --gtid record (and --start-after for what it holds), or"
+            " RESET MASTER on a target whose binlog is not needed; write on such a target with SET SESSION sql_log_bin=0 or in another"
+            " gtid_domain_id"
+        )
 
 
 def earlier_executed(connection: Connection, plan: ApplyPlan, server: ServerKind, mode: GtidMode, kept: str | None) -> list[str]:

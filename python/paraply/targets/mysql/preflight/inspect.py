@@ -11,7 +11,7 @@ from paraply.targets.mysql.gtid_mode import own_identity
 from paraply.targets.mysql.preflight.privileges import check_user
 from paraply.targets.mysql.progress.diverged import read_diverged
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
-from paraply.targets.mysql.replica_mode import choose, earlier_executed
+from paraply.targets.mysql.replica_mode import check_own_writes, choose, earlier_executed
 from paraply.targets.mysql.scheduled_events import scheduled_events
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import Connection, rows_of, to_int, to_text
@@ -57,6 +57,7 @@ def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> 
     check_family(server, plan)
     store = ProgressStore(plan.channel)
     mode = choose(connection, plan, server, store)
+    check_own_writes(connection, plan, mode)
     check_user(connection, server, mode)
     if plan.two_phase:
         check_two_phase(connection)
