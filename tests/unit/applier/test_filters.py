@@ -131,14 +131,26 @@ def test_consequences_for_foreign_keys_are_said() -> None:
     refuses = ForeignKey("f1", ("a",), "shop", "item", ("a",))
     cascades = ForeignKey("f2", ("a",), "shop", "item", ("a",), on_delete="cascade")
     child, other = table("line", refuses), table("note", cascades)
-    (inside,) = consequences(parse_filters(tables=["shop.line"]), [child, table("item")])
+    (inside,) = consequences(parse_filters(tables=["shop.line"]), [child, table("item")], logged=True)
     assert "shop.line refers to shop.item" in inside
     assert "fails" in inside
-    outside = consequences(ITEM, [child, other, table("item")])
+    outside = consequences(ITEM, [child, other, table("item")], logged=True)
     assert len(outside) == 2
     assert "cannot be deleted" in outside[0]
     assert "carry" in outside[1]
-    assert consequences(SHOP, [child, other]) == []
+    assert consequences(SHOP, [child, other], logged=True) == []
+
+
+def test_r15a_a_cascade_that_no_log_holds_is_said_aloud() -> None:
+    for cascades in (ForeignKey("f", ("a",), "shop", "item", ("a",), on_delete="cascade"),
+                     ForeignKey("f", ("a",), "shop", "item", ("a",), on_update="set null")):  # fmt: skip
+        child, chosen = table("note", cascades), parse_filters(tables=["shop.note"])
+        aloud = consequences(chosen, [child], logged=False)[1]
+        assert aloud.startswith("ROWS OF shop.note MAY DIFFER")
+        assert "select shop.item too" in aloud
+        assert len(consequences(chosen, [child], logged=True)) == 1
+    refuses = table("line", ForeignKey("f", ("a",), "shop", "item", ("a",)))
+    assert len(consequences(parse_filters(tables=["shop.line"]), [refuses], logged=False)) == 1
 
 
 def test_r35_the_end_of_an_xa_transaction_is_no_statement_of_a_table() -> None:

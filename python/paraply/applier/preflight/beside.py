@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogError, UsageError
+from paraply.schema.cascades import logs_cascades
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["check_beside", "holds_log", "sizes_at_start"]
 
 _WHOLE = 2**62
-#: First version of MySQL that logs the rows which a cascade changes.
-_LOGS_CASCADES = (9, 6, 0)
 
 
 def holds_log(options: Options, first: Transaction, inspect: Inspection) -> bool:
@@ -71,7 +70,7 @@ def check_beside(options: Options, first: Transaction, inspect: Inspection) -> N
     for _, (database, table) in options.renames.tables:
         if applied.chooses(database, table):
             raise UsageError(f"the log's own {database}.{table} is applied too, and the target's is in use: leave it out of the filters")
-    if first.format.mariadb or first.format.version < _LOGS_CASCADES:
+    if not logs_cascades(first.format.version, mariadb=first.format.mariadb):
         _check_cascades(options, inspect.tables)
 
 

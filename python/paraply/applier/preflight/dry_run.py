@@ -222,8 +222,10 @@ def scan(
         found.damage = error
     if found.refusal is not None:
         found.before_stop = 0
-    if options.filters and target.family != "postgresql":  # PostgreSQL gets no foreign keys
-        notes = consequences(look.renaming, ddl_forecast.made.values())
+    if options.filters:
+        notes = consequences(look.renaming, ddl_forecast.made.values(), logged=look.logged)
+        if target.family == "postgresql":  # it gets no foreign keys: what they refuse or do there is of no concern
+            notes = [note for note in notes if note.startswith("ROWS OF")]
         look.run_plan.notes.extend(note for note in notes if note not in look.run_plan.notes)
     ended = found.refusal or found.damage
     if ended is not None:

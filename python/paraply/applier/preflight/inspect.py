@@ -18,6 +18,7 @@ from paraply.applier.preflight.xa import XaFound, check_xa, find_ahead
 from paraply.applier.selection.renaming import Renaming
 from paraply.applier.selection.skip import check_skip
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, LogNotUnderstood, ParaplyError, UsageError
+from paraply.schema.cascades import logs_cascades
 from paraply.targets.ddl_answer import DdlAnswer
 from paraply.targets.protocol import ApplyPlan, Progress
 from paraply.targets.retrying import with_retries
@@ -95,6 +96,7 @@ class Preflight:
         sizes: Bytes to read of each log that the target itself may write to; empty if it does not.
         refusal: Error with which a run is refused because of the log's XA transactions; None if it is not.
         prepared: XIDs that the target holds prepared.
+        logged: True if the log has the rows that cascades changed (R15a).
     """
 
     plan: ApplyPlan
@@ -105,6 +107,7 @@ class Preflight:
     sizes: Sequence[int] = ()
     refusal: ParaplyError | None = None
     prepared: frozenset[str] = frozenset()
+    logged: bool = True
 
 
 def parse_gtids(text: str | None) -> GtidSet:
@@ -200,14 +203,15 @@ def run_preflight(
             complete=not tables and bool(inspect.tables),
         )
     renaming = Renaming(options.renames, options.filters, beside)
-    run_plan = make_run_plan(options, files, inspect, held, renaming, merges=merges, has_gtids=has_gtids)
+    logged = logs_cascades(first.format.version, mariadb=mariadb)
+    run_plan = make_run_plan(options, files, inspect, held, renaming, merges=merges, has_gtids=has_gtids, logged=logged)
     if note is not None:
         run_plan.notes.append(note)
     run_plan.notes[:0] = notes
     changes = count_statements(options, statements, held, place, mariadb=mariadb)
     run_plan = replace(run_plan, statement_changes=changes)
     sizes = sizes_at_start(options.paths) if beside else []
-    return Preflight(plan, run_plan, start, inspect.runs_events, renaming, sizes, refusal, inspect.xa or frozenset())
+    return Preflight(plan, run_plan, start, inspect.runs_events, renaming, sizes, refusal, inspect.xa or frozenset(), logged)
 
 
 def inspect_without_transactions(options: Options, target: Target, files: Sequence[LogFile]) -> list[str]:

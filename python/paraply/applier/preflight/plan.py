@@ -123,13 +123,21 @@ class RunPlan:
 
 
 def make_run_plan(
-    options: Options, files: Sequence[LogFile], inspect: Inspection, held: GtidSet, renaming: Renaming, *, merges: bool, has_gtids: bool
+    options: Options,
+    files: Sequence[LogFile],
+    inspect: Inspection,
+    held: GtidSet,
+    renaming: Renaming,
+    *,
+    merges: bool,
+    has_gtids: bool,
+    logged: bool,
 ) -> RunPlan:
     """Make the plan from the options and the findings about log and target."""
     heads = [file.head for file in files if file.head is not None]
     first = next((head for head in heads if head.has_transactions), None)
     progress = inspect.progress
-    notes = consequences(renaming, inspect.tables) if options.filters else []
+    notes = consequences(renaming, inspect.tables, logged=logged) if options.filters else []
     notes.extend(inspect.notes)
     if options.filters.implied:
         notes.append(f"the server's own databases are left out ({', '.join(options.filters.implied)}): the target has none of them")

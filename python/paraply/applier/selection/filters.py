@@ -294,12 +294,13 @@ class Choice(Protocol):
         """Return True if a table is applied."""
 
 
-def consequences(filters: Choice, tables: Iterable[Table]) -> list[str]:
+def consequences(filters: Choice, tables: Iterable[Table], *, logged: bool) -> list[str]:
     """Return notes about foreign keys between applied tables and left out tables.
 
     Args:
         filters: The filters, for the names of the definitions.
         tables: The known definitions.
+        logged: True if the log has the rows that a cascade changed (R15a).
     """
     notes = []
     for table in sorted(tables, key=lambda table: (table.database, table.name)):
@@ -312,6 +313,11 @@ def consequences(filters: Choice, tables: Iterable[Table]) -> list[str]:
             named = f"{child} refers to {parent} (foreign key {key.name})"
             if inside:
                 notes.append(f"{named}, which is left out: a new row whose parent is not in the target fails")
+                if not logged and not key.on_delete == key.on_update == "refuse":
+                    notes.append(
+                        f"ROWS OF {child} MAY DIFFER FROM THE SOURCE'S: the foreign key {key.name} changes them when rows of {parent} are"
+                        f" deleted or get another key, which this server does not log; select {parent} too"
+                    )
             elif key.on_delete == key.on_update == "refuse":
                 notes.append(f"{named} and is left out: a parent that still has rows there cannot be deleted")
             else:

@@ -15,6 +15,7 @@ from paraply.errors import (
     ServerError,
     TemporaryFailure,
 )
+from paraply.schema.cascades import logs_cascades
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,8 +85,6 @@ _INNER = {28: _DISK_FULL, 135: _DISK_FULL, 184: _LEFT_FILE}
 #: Errors about one row: it is missing, exists already, has no parent, has children, or does not fit the table.
 _OF_A_ROW = frozenset({1022, 1032, 1048, 1062, 1216, 1217, 1264, 1265, 1292, 1364, 1366, 1406, 1451, 1452, 1526, 1586, 1690, 1859, 3819,
                        4025})  # fmt: skip
-#: First version of MySQL that logs the changes of its foreign keys, with known bugs.
-_LOGS_CASCADES = (9, 6, 0)
 _REFERENCES = frozenset({1216, 1217, 1451, 1452})
 _CASCADED = _REFERENCES | {NO_SUCH_ROW}
 _CONNECT = {
@@ -161,7 +160,7 @@ def cascade_hint(code: int, log: Format, tables: int) -> str:
         log: The log's format.
         tables: Number of tables that the transaction changes. A row can only be deleted twice if there are at least two tables.
     """
-    if log.mariadb or log.version < _LOGS_CASCADES or code not in (_CASCADED if tables > 1 else _REFERENCES):
+    if not logs_cascades(log.version, mariadb=log.mariadb) or code not in (_CASCADED if tables > 1 else _REFERENCES):
         return ""
     return (
         "; or the source, a MySQL 9.6 or later, logged a cascade otherwise than it happened (bugs 102586 and 80821 of bugs.mysql.com):"
