@@ -9,6 +9,7 @@ from paraply.errors import LogNotUnderstood, ParaplyError
 from paraply.logs.statement_text import decode_logged
 from paraply.schema.advance import advance
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, TruncateTable, Unknown
+from paraply.targets.ddl_answer import name_way_on
 from paraply.targets.protocol import Forecast, RowForecast
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ class DdlForecast:
             try:
                 self._target.check_ddl(Forecast(transaction, changes, known, frozenset(self._written), self._names))
             except ParaplyError as error:
+                name_way_on(error)
                 found = error.message
         if self.skips is not None:
             self.skips.follow(transaction, self._schema)
