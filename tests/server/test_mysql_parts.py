@@ -191,7 +191,7 @@ class SlowChecker(TableChecker):
         super().__init__(allow_nontransactional=False)
         self.looks: list[str] = []
 
-    def _check_table(self, connection: object, table_map: Any) -> None:
+    def _check_table(self, connection: object, table_map: Any, version: tuple[int, int, int]) -> None:
         self.looks.append(table_map.table)
         time.sleep(0.05)
         if len(self.looks) == 1:

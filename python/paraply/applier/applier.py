@@ -417,7 +417,7 @@ class Applier:
             monitor.end(ended)
             report = make_report(run, feed, driver.workers)
             skip = skip_result(self._options.skip, self._reader, run.named)
-            self._report = replace(report, stop=stop_place(self._reader, self._options.stop), skip=skip)
+            self._report = replace(report, stop=stop_place(self._reader, self._options.stop) if ended is None else None, skip=skip)
         return self._report
 
     def _raise_failure(self, run: RunState) -> None:

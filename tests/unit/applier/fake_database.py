@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from unit.applier.fakes import Block, Transaction
 
+    from paraply.targets.channel_status import ChannelStatus
+
 
 class Database:
     """Rows, row locks and faults.
@@ -257,6 +259,9 @@ class Target:
         self.applied_at_change: list[int] = []
         self.tables: list[Any] = []
         self.sessions: list[Session] = []
+
+    def read_channels(self) -> list[ChannelStatus]:
+        return []
 
     def inspect(self, plan: ApplyPlan, *, tables: bool = False) -> Inspection:
         return Inspection(self._progress(), merges=self.merges)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from paraply.applier.options import keeps_gtids_right
 from paraply.applier.preflight.beside import check_beside, holds_log, sizes_at_start
 from paraply.applier.preflight.fingerprint import plan_fingerprint
+from paraply.applier.preflight.other_channels import check_other_channels
 from paraply.applier.preflight.plan import RunPlan, check_gap, check_stop, make_run_plan
 from paraply.applier.preflight.statement_changes import count_statements
 from paraply.applier.preflight.stop_position import check_position
@@ -207,6 +208,10 @@ def run_preflight(
     run_plan = make_run_plan(options, files, inspect, held, renaming, merges=merges, has_gtids=has_gtids, logged=logged)
     if note is not None:
         run_plan.notes.append(note)
+    if first.gtid and not inspect.progress.resumed and not options.renames:
+        channels = with_retries(target.read_channels)
+        mode = "" if target.family == "postgresql" else run_plan.gtid_mode  # it has no GTIDs of its own
+        run_plan.notes.extend(check_other_channels(channels, options.channel, first.gtid, held, mode))
     run_plan.notes[:0] = notes
     changes = count_statements(options, statements, held, place, mariadb=mariadb)
     run_plan = replace(run_plan, statement_changes=changes)
