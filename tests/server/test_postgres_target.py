@@ -317,7 +317,7 @@ def test_an_empty_transaction_leaves_progress(uri: str, query: Query) -> None:
     [
         ('ALTER TABLE "shop"."t" ALTER COLUMN "id" TYPE bigint', "is bigint in the target, integer is needed"),
         ('ALTER TABLE "shop"."t" DROP COLUMN "name"', "is missing"),
-        ('ALTER TABLE "shop"."t" ADD COLUMN "extra" int', "extra"),
+        ('ALTER TABLE "shop"."t" ADD COLUMN "extra" int NOT NULL', "extra"),
         ('DROP TABLE "shop"."t"', "no table"),
         (
             (

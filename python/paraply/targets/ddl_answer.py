@@ -61,6 +61,8 @@ def name_way_on(error: ParaplyError) -> None:
     """
     if isinstance(error, SchemaMismatch | TypeNotMapped) or not isinstance(error, ApplyFailed | LogNotUnderstood):
         return
+    if "denied" in error.message or "privilege" in error.message:  # a right is missing, not the statement
+        return
     if "--ddl-done" not in error.message:
         error.message += f"; to go on after it, {WAY_ON}"
 

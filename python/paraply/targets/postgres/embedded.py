@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,23 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_FOLDER", "EmbeddedPostgres"]
 
 DEFAULT_FOLDER = Path("paraply-data")
+
+_NOT_TAKEN = re.compile(r"[\s'\"\\$%`]")
+
+
+def check_name(folder: Path) -> None:
+    """Check that PostgreSQL's start takes the name of a folder: it gets to a shell, and into a URI, as it is.
+
+    Raises:
+        UsageError: It does not.
+
+    >>> check_name(Path("/tmp/my-data"))
+    """
+    if _NOT_TAKEN.search(str(folder)):
+        raise UsageError(
+            f"the embedded PostgreSQL does not start in {folder}: use a folder without blanks, quotes, dollar and percent signs,"
+            " backticks and backslashes in its whole path"
+        )
 
 
 class EmbeddedPostgres:
@@ -42,8 +60,14 @@ class EmbeddedPostgres:
         self._server: Any = None
 
     def start(self) -> str:
-        """Start the server, if it is not running, and return its connection URI."""
+        """Start the server, if it is not running, and return its connection URI.
+
+        Raises:
+            UsageError: The folder's name has characters that its start does not take.
+            ConnectionFailed: The server does not start.
+        """
         if self._server is None:
+            check_name(self.folder)
             with _undisturbed():
                 self._server = self._start()
         return self.uri
