@@ -92,9 +92,12 @@ def trouble_of(channel: ChannelStatus, max_lag: float | None) -> str | None:
     receiver = run.get("receiver")
     if receiver and not receiver["connected"]:
         return "it is not connected to its source, so that its lag is not known"
-    lag = 0.0 if receiver and receiver["lag_transactions"] == 0 else run["counters"]["lag"] if run else None
+    waiting = receiver["lag_transactions"] if receiver else None
+    lag = 0.0 if waiting == 0 else run["counters"]["lag"] if run else None
+    paused = f", paused by {channel.pause.by} since {channel.pause.since}" if channel.pause is not None else ""
+    if lag is None and waiting:
+        return f"{waiting:,} transactions wait, and none was applied since its start{paused}"
     if lag is not None and lag > max_lag:
-        paused = f", paused by {channel.pause.by} since {channel.pause.since}" if channel.pause is not None else ""
         return f"it lags {lag:,.0f} s, more than {max_lag:g} s{paused}"
     return None
 
@@ -213,8 +216,9 @@ def _received(receiver: Mapping[str, Any], counters: Mapping[str, Any]) -> list[
     state = "connected" if receiver["connected"] else f"not connected{since} ({receiver['last_error'] or 'not yet'})"
     heard = f", heard {receiver['heard_seconds_ago']:,.1f} s ago" if receiver["heard_seconds_ago"] is not None else ""
     pending = receiver["lag_transactions"] if receiver["connected"] else receiver.get("unapplied_transactions")
-    seconds = 0.0 if pending == 0 else counters["lag"] or 0.0
-    behind = f"{pending:,} transactions, {seconds:,.0f} s" if pending is not None else f"{seconds:,.0f} s"
+    seconds = 0.0 if pending == 0 else counters["lag"]
+    time = "none applied since the start" if seconds is None else f"{seconds:,.0f} s"
+    behind = f"{pending:,} transactions, {time}" if pending is not None else time
     if not receiver["connected"]:
         received = "everything received is applied" if pending == 0 else f"{behind} of what was received"
         behind = f"not known while the source is not connected; {received}"

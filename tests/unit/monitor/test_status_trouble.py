@@ -13,6 +13,10 @@ from paraply.observe.status_json import status_object
 from paraply.targets.channel_status import ChannelStatus, LastSign
 
 
+#: Counters of a run that has applied nothing yet.
+FRESH = status_object(IDENTITY, BUSY)["counters"] | {"lag": None}
+
+
 def channel(
     *, complete: bool = False, age: float = 1.0, outcome: str | None = None, error: ParaplyError | None = None, **more: Any
 ) -> ChannelStatus:
@@ -37,6 +41,8 @@ def receiver(*, connected: bool, pending: int | None) -> dict[str, Any]:
         (channel(age=99), None, "its process has stopped reporting"),
         (channel(receiver=receiver(connected=True, pending=0)), 5, None),
         (channel(receiver=receiver(connected=True, pending=7)), 5, "it lags 12 s, more than 5 s"),
+        (channel(receiver=receiver(connected=True, pending=7), counters=FRESH), 5, "7 transactions wait, and none was applied"),
+        (channel(receiver=receiver(connected=True, pending=0), counters=FRESH), 5, None),
         (channel(receiver=receiver(connected=False, pending=0)), 5, "not connected to its source"),
         (channel(receiver=receiver(connected=False, pending=0)), None, None),
         (ChannelStatus("default", 1, complete=True), None, None),
