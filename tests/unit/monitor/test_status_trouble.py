@@ -12,7 +12,6 @@ from paraply.errors import ApplyFailed, ParaplyError
 from paraply.observe.status_json import status_object
 from paraply.targets.channel_status import ChannelStatus, LastSign
 
-
 #: Counters of a run that has applied nothing yet.
 FRESH = status_object(IDENTITY, BUSY)["counters"] | {"lag": None}
 
