@@ -69,7 +69,7 @@ def as_target(target: Target | str) -> Target:
     """
     if isinstance(target, str):
         return make_target(target)
-    if not hasattr(target, "capabilities"):
+    if type(target).__module__ in {"builtins", "pathlib"}:
         raise UsageError(f"a target is a URL, such as mysql://app@127.0.0.1, or the result of make_target; not {type(target).__name__}")
     return target
 
