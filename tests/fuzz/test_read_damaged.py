@@ -39,7 +39,7 @@ def seeds() -> list[bytes]:
     if truth is not None:
         folders.append(truth / "public")
     files = [path for folder in folders for path in sorted(folder.glob("*")) if path.suffix not in (".md", ".jsonl")]
-    return [content for content in map(Path.read_bytes, files) if 30 < len(content) <= MOST_BYTES_OF_A_SEED]
+    return [content for content in map(Path.read_bytes, filter(Path.is_file, files)) if 30 < len(content) <= MOST_BYTES_OF_A_SEED]
 
 
 def read(path: Path, *, verify_checksums: bool) -> None:
