@@ -116,7 +116,7 @@ class Source:
         return fill_of(column, map_column(column, "t")) is not None
 
 
-@pytest.fixture(params=MARIADB_VERSIONS)
+@pytest.fixture(params=[pytest.param(one, marks=() if one == "10.11" else pytest.mark.slow) for one in MARIADB_VERSIONS])
 def mariadb_source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Source]:
     with mariadb_of_version(request.param) as server, server.connect() as connection:
         run = runner(connection)

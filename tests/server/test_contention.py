@@ -220,7 +220,11 @@ def test_r24_few_transactions_are_tried_again_on_other_versions(tmp_path: Path, 
         place.close()
 
 
-@pytest.mark.parametrize("load", [another_spelling, hot_values, small_table], ids=lambda load: load.__name__)
+@pytest.mark.parametrize(
+    "load",
+    [hot_values, *(pytest.param(load, marks=pytest.mark.slow) for load in (another_spelling, small_table))],
+    ids=lambda load: load.__name__,
+)
 def test_r24_few_transactions_are_tried_again_on_mysql(tmp_path: Path, load: Load) -> None:
     place = Place(mysql_url(), mysql_data())
     log = place.log(load, tmp_path)

@@ -109,8 +109,15 @@ def check_kills(place: XaPlace, log: Path, steps: range, *, under_way: bool, **o
     assert killed > 20 // steps.step
 
 
-@pytest.mark.parametrize("mode", ["record", "preserve"])
-@pytest.mark.parametrize("under_way", [False, True])
+@pytest.mark.parametrize(
+    ("under_way", "mode"),
+    [
+        (False, "preserve"),
+        (True, "record"),
+        pytest.param(False, "record", marks=pytest.mark.slow),
+        pytest.param(True, "preserve", marks=pytest.mark.slow),
+    ],
+)
 def test_r35_killed_at_a_statement_and_started_again(place: XaPlace, short_log: Path, mode: str, under_way: bool) -> None:
     check_kills(place, short_log, range(int(under_way), 500, STRIDE), under_way=under_way, gtid=mode)
 

@@ -51,7 +51,7 @@ from paraply.observe.counters import ApplyReport, Counters
 from paraply.observe.run_monitor import RunMonitor
 from paraply.observe.snapshot import make_report
 from paraply.observe.timeline import timeline_of
-from paraply.schema.readers.dump import as_catalog
+from paraply.schema.given import as_catalog
 from paraply.targets import as_target
 
 if TYPE_CHECKING:

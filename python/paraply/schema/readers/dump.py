@@ -176,15 +176,6 @@ class _Splitter:
         self.fresh = True
 
 
-def as_catalog(schema: SchemaCatalog | Path | str | None) -> SchemaCatalog | None:
-    """Return definitions as they are, or those of the dump at a path.
-
-    Raises:
-        UsageError: The dump is missing or cannot be read.
-    """
-    return read_dump(Path(schema)) if isinstance(schema, str | Path) else schema
-
-
 def read_dump(
     path: Path,
     *,
