@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["SYSTEM_DATABASES", "Column", "Default", "ForeignKey", "Key", "KeyPart", "Table"]
+__all__ = ["OWN_DATABASE", "SYSTEM_DATABASES", "Column", "Default", "ForeignKey", "Key", "KeyPart", "Table"]
 
 
 SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
 """The system databases of a server."""
+
+OWN_DATABASE = "paraply"
+"""Database of the progress of applies. In a log it is that of applies into the source, which mean nothing on the target."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from paraply.schema.ddl.statements import (
     Statement,
     TruncateStatement,
 )
-from paraply.schema.model import SYSTEM_DATABASES
+from paraply.schema.model import OWN_DATABASE, SYSTEM_DATABASES
 from paraply.schema.renames import KEPT_NAMES, Renames
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Filters:
     def without_system_databases(self) -> Filters:
         """Return the filters for a target without a counterpart of the servers' own databases; a database that an option names stays."""
         named = {*self.databases, *self.exclude_databases, *(database for database, _ in self.tables)}
-        implied = tuple(name for name in SYSTEM_DATABASES if name not in named)
+        implied = tuple(name for name in (*SYSTEM_DATABASES, OWN_DATABASE) if name not in named)
         return replace(self, exclude_databases=(*self.exclude_databases, *implied), implied=implied)
 
     def __bool__(self) -> bool:
@@ -90,7 +90,7 @@ class Filters:
         parts = {
             "databases": sorted(self.databases),
             "tables": sorted(".".join(table) for table in self.tables),
-            "exclude_databases": sorted({*self.exclude_databases} - {*self.implied}),
+            "exclude_databases": sorted({*self.exclude_databases} - {*self.implied, OWN_DATABASE}),
             "exclude_tables": sorted(".".join(table) for table in self.exclude_tables),
         }
         return {name: part for name, part in parts.items() if part}

@@ -11,7 +11,7 @@ from paraply.errors import LogNotUnderstood, UsageError
 from paraply.logs.statement_text import read_statement_text
 from paraply.schema.ddl.renamed import CannotRename, RenamedStatement, rename_statement
 from paraply.schema.ddl.rules import Rules
-from paraply.schema.model import SYSTEM_DATABASES
+from paraply.schema.model import OWN_DATABASE, SYSTEM_DATABASES
 from paraply.schema.renames import NameTaken, Renames
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _DATABASES = re.compile(rf"{_NAME}={_NAME}")
 _TABLES = re.compile(rf"{_NAME}\.{_NAME}={_NAME}\.{_NAME}")
 _LONGEST = 64
 """Most characters of a name, on every server."""
-_RESERVED = (*SYSTEM_DATABASES, "paraply")
+_RESERVED = (*SYSTEM_DATABASES, OWN_DATABASE)
 #: A statement that no server knows, in place of an applied one whose tables are not known any more.
 _NOT_FOLLOWED = b"A STATEMENT THAT WAS NOT RENAMED"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply._native import KnownTables, RowEnds
 from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
+from paraply.schema.model import OWN_DATABASE
 from paraply.schema.readers.live import by_last_column
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.name_case import NameCase
@@ -43,6 +44,20 @@ def words_of(sql: str) -> set[str]:
     ['a', 'alter', 'b', 'comment', 'item', 'shop', 'table']
     """
     return {word.lower() for word in _WORD.findall(sql)}
+
+
+def check_own(table_map: TableMap) -> None:
+    """Check that rows are none of the progress of applies into the source: they would overwrite that of this run.
+
+    Raises:
+        UsageError: They are.
+    """
+    if table_map.database.lower() == OWN_DATABASE:
+        raise UsageError(
+            f"the log has rows of {table_map.database}.{table_map.table}, the progress of an earlier apply into the source: leave them out"
+            f" with --exclude-database {table_map.database}, also on the channel in use",
+            table=f"{table_map.database}.{table_map.table}",
+        )
 
 
 class TableChecker:
@@ -131,6 +146,7 @@ class TableChecker:
                     self._checked.add(key)
 
     def _check_table(self, connection: Connection, table_map: TableMap, version: tuple[int, int, int]) -> None:
+        check_own(table_map)
         self.names.check_rows(table_map.database, table_map.table)
         name = f"{table_map.database}.{table_map.table}"
         where = f"table_schema={name_literal(table_map.database)} AND table_name={name_literal(table_map.table)}"
