@@ -1,5 +1,8 @@
 //! The extension module `paraply._native`: thin functions that delegate to the core, the logs and the targets.
 
+// The doc comments are the docstrings of Python, in its markup; the stub has the same ones.
+#![allow(clippy::doc_markdown, clippy::doc_link_with_quotes)]
+
 mod analysis;
 #[cfg(feature = "bench")]
 mod distance;

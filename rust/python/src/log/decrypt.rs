@@ -24,6 +24,7 @@ pub struct PyDecrypter(Mutex<Decrypter>);
 #[pymethods]
 impl PyDecrypter {
     #[new]
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn new(py: Python<'_>, path: PathBuf, keys: Keys) -> PyResult<Self> {
         let opened = py.detach(|| Decrypter::open(&path, &keys));
         Ok(Self(Mutex::new(opened.map_err(|error| log_error(&error, None))?)))
