@@ -1,4 +1,4 @@
-"""Whether a server logs the rows that foreign keys change by themselves (R15a)."""
+"""Servers that log the rows which foreign keys change by themselves (R15a)."""
 
 from __future__ import annotations
 

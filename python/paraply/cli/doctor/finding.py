@@ -1,4 +1,4 @@
-"""What a check of ``paraply doctor`` finds."""
+"""Findings of the checks of ``paraply doctor``."""
 
 from __future__ import annotations
 

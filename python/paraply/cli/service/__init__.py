@@ -1,1 +1,1 @@
-"""What commands that run as a service have in common: a file with options, and events as lines."""
+"""Common parts of commands that run as a service: a file with options, and events as lines."""
