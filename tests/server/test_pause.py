@@ -11,31 +11,17 @@ import psycopg
 import pytest
 from command_line import paraply, run_json
 from server.replay import Place, PostgresPlace, SqlPlace, applied, end, start
+from server.test_status import channel, log, place
 
 from paraply import open_log
 from paraply.targets import make_target
 from paraply.targets.channel_status import ChannelStatus
 
+__all__ = ["log", "place"]
+
 Log = Callable[[str], Path]
 SLOW_POSTGRES, SLOW_MARIADB, SLOW_MYSQL = (pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mariadb", "mysql"))
 SLOWLY = ("--max-rate", "100", "--merge", "off", "--workers", "2")
-
-
-@pytest.fixture
-def place(request: pytest.FixtureRequest) -> Place:
-    made: Place = request.getfixturevalue(f"{request.param}_place")
-    return made
-
-
-@pytest.fixture
-def log(place: Place, truth: Log) -> Path:
-    mariadb = isinstance(place, SqlPlace) and place.mariadb
-    return truth("mariadb-binlog/plain.binlog" if mariadb else "mysql-binlog/eight-sessions.binlog")
-
-
-def channel(place: Place) -> ChannelStatus:
-    (found,) = make_target(place.url).read_channels()
-    return found
 
 
 def wait_for(place: Place, ready: Callable[[ChannelStatus], bool]) -> ChannelStatus:
@@ -60,7 +46,7 @@ def statements(place: Place, *texts: str) -> list[tuple[object, ...]]:
 
 
 def open_transactions(place: Place) -> int:
-    """How many transactions of the run are open on the target."""
+    """Return the number of the run's open transactions on the target."""
     if isinstance(place, PostgresPlace):
         with psycopg.connect(place.url, autocommit=True) as connection:
             row = connection.execute(

@@ -19,7 +19,10 @@ import pytest
 from paraply import open_log
 from paraply.errors import ConnectionFailed, LogDamaged, LogTruncated, ParaplyError, UsageError
 from paraply.logs import log_paths
-from tests.required import missing, required_module
+from tests.object_storage import environment, storage_server
+from tests.required import missing
+
+__all__ = ["storage_server"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -170,30 +173,10 @@ def test_copies_are_removed_with_the_process(tmp_path: Path) -> None:
     assert not copy.parent.parent.exists()
 
 
-@pytest.fixture(scope="module")
-def storage() -> Iterator[str]:
-    """An S3 server with the bucket `logs`; its address."""
-    required_module("obstore", "obstore is not installed: pip install 'paraply[cloud]'")
-    required_module("moto", "moto is not installed")
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
-def bucket(storage: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, bytes], None]:
+def bucket(storage_server: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, bytes], None]:
     """Function that puts an object into the bucket `logs`."""
-    for name, value in {
-        "AWS_ENDPOINT_URL": storage,
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "hidden-key",
-        "AWS_REGION": "us-east-1",
-        "AWS_ALLOW_HTTP": "true",
-    }.items():
+    for name, value in environment(storage_server).items():
         monkeypatch.setenv(name, value)
     import boto3  # type: ignore[import-untyped]
     from obstore.store import from_url
