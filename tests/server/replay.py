@@ -140,8 +140,9 @@ class PostgresPlace:
             connection.execute(f"CREATE DATABASE {self._database}".encode())
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a table, ordered by its first column: PostgreSQL gives them in no order of its own."""
         with psycopg.connect(self.url) as connection:
-            return connection.execute(f'SELECT * FROM "shop"."{table}"'.encode()).fetchall()
+            return connection.execute(f'SELECT * FROM "shop"."{table}" ORDER BY 1'.encode()).fetchall()
 
     def types(self, table: str) -> list[str]:
         """Names of the columns' types."""
