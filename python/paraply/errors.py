@@ -25,6 +25,7 @@ __all__ = [
     "NumbersDiffer",
     "ParaplyError",
     "PrecedingFailed",
+    "PrivilegeMissing",
     "ReadOnlyMember",
     "ReceiveFailed",
     "RelayLogError",
@@ -33,6 +34,7 @@ __all__ = [
     "ServerError",
     "StopNotReached",
     "Stopped",
+    "TargetUnable",
     "TemporaryFailure",
     "TransferDamaged",
     "TypeNotMapped",
@@ -152,6 +154,14 @@ class TypeNotMapped(ApplyFailed):
 
 class ValueNotStorable(ApplyFailed):
     """Value that the target cannot hold, such as a zero date."""
+
+
+class PrivilegeMissing(ApplyFailed):
+    """Missing right of the target's user; nothing is wrong with the transaction."""
+
+
+class TargetUnable(ApplyFailed):
+    """Target that is read only, or has no room left; nothing is wrong with the transaction."""
 
 
 class PrecedingFailed(ApplyFailed):

@@ -5,8 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
-from paraply.errors import LogNotUnderstood, TypeNotMapped
+import pytest
+
+from paraply.errors import ApplyFailed, LogNotUnderstood, PrivilegeMissing, ServerError, TargetUnable, TypeNotMapped
 from paraply.targets.ddl_answer import DdlAnswer, name_way_on
+from paraply.targets.mysql.errors import explain
+from paraply.targets.postgres.errors import SqlError, failure
 
 if TYPE_CHECKING:
     from paraply._native import Block
@@ -55,3 +59,31 @@ def test_the_way_on_is_named_once() -> None:
     name_way_on(error)
     name_way_on(error)
     assert error.message.count("--ddl-done") == 1
+
+
+@pytest.mark.parametrize("code", [1044, 1142, 1143, 1227, 1370, "42501"])
+def test_no_way_on_is_named_where_a_privilege_is_missing_whatever_the_servers_language(code: int | str) -> None:
+    check_nothing_is_named(code, PrivilegeMissing)
+
+
+@pytest.mark.parametrize("code", [1021, 1114, 1290, 1836, "25006", "53100"])
+def test_no_way_on_is_named_where_the_target_is_read_only_or_full(code: int | str) -> None:
+    check_nothing_is_named(code, TargetUnable)
+
+
+def check_nothing_is_named(code: int | str, kind: type[ApplyFailed]) -> None:
+    error = explain(ServerError("Zugriff verweigert", code)) if isinstance(code, int) else failure(SqlError(code, "verweigert"))
+    assert type(error) is kind
+    name_way_on(error)
+    assert "--ddl-done" not in error.message
+
+
+def test_the_way_on_is_named_where_the_words_of_a_table_sound_like_a_missing_privilege() -> None:
+    error = explain(ServerError("Table 'privilege' cannot be denied", 1050))
+    name_way_on(error)
+    assert "--ddl-done" in error.message
+
+
+def test_a_full_disk_inside_of_another_error_is_one() -> None:
+    error = explain(ServerError("Error writing file (OS errno 28 - No space left on device)", 3))
+    assert type(error) is TargetUnable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply.errors import ApplyFailed, LogNotUnderstood, SchemaMismatch, TypeNotMapped
+from paraply.errors import ApplyFailed, LogNotUnderstood, PrivilegeMissing, SchemaMismatch, TargetUnable, TypeNotMapped
 
 if TYPE_CHECKING:
     from paraply._native import Block
@@ -14,6 +14,9 @@ __all__ = ["NOT_USED", "WAY_ON", "DdlAnswer", "name_way_on", "not_done"]
 
 WAY_ON = "make the change by hand in the target, and start again with --ddl-done"
 NOT_USED = "--ddl-done had nothing to answer: the first transaction of this run changed rows; leave the option out"
+
+#: The change by hand would fail in the same way, or would not mend it.
+_NOT_OF_THE_STATEMENT = (PrivilegeMissing, SchemaMismatch, TargetUnable, TypeNotMapped)
 
 
 class DdlAnswer:
@@ -57,11 +60,10 @@ class DdlAnswer:
 def name_way_on(error: ParaplyError) -> None:
     """Add the way on to the error of a statement that the target cannot take.
 
-    Errors that may pass are left alone, and a table that the target could not have after a change by hand either.
+    Errors that may pass are left alone: a missing privilege, a full disk. So is a table that the target could not have after a change by
+    hand either.
     """
-    if isinstance(error, SchemaMismatch | TypeNotMapped) or not isinstance(error, ApplyFailed | LogNotUnderstood):
-        return
-    if "denied" in error.message or "privilege" in error.message:  # a right is missing, not the statement
+    if isinstance(error, _NOT_OF_THE_STATEMENT) or not isinstance(error, ApplyFailed | LogNotUnderstood):
         return
     if "--ddl-done" not in error.message:
         error.message += f"; to go on after it, {WAY_ON}"

@@ -12,6 +12,7 @@ from unit.applier.harness import apply, check_serial, make_applier, run_within
 from paraply.applier.execute.lock_watchdog import Patience
 from paraply.applier.execute.retry import RetryPolicy
 from paraply.errors import ApplyFailed
+from paraply.observe.counters import Counters
 
 
 @pytest.mark.parametrize("tells", [True, False])
@@ -57,15 +58,25 @@ def test_r24_a_chain_of_younger_ones_is_followed():
 
 def test_r24_a_foreign_blocker_is_reported_although_each_attempt_ends_before():
     """A target ends a lock wait after a while, and the next attempt begins: they count together."""
-    database = Database(lock_timeout=0.03)
-    target = Target(database)
+    told = threading.Event()
+
+    class Telling(Target):
+        def describe_wait(self, connection_id, blockers):
+            text = super().describe_wait(connection_id, blockers)
+            if "of other connections: 1001" in text:
+                told.set()
+            return text
+
+    def leave(counters: Counters) -> None:
+        if told.is_set() and counters.retries > 3:
+            foreign.close()
+
+    target = Telling(Database(lock_timeout=0.03))
     foreign = target.session()
     foreign._lock("row k2")
-    timer = threading.Timer(1.0, foreign.close)
-    timer.start()
-    retries, patience = RetryPolicy(limit=1000, base=0.001, cap=0.01), Patience(shortest=0.003, longest=0.01, foreign=0.3)
-    report = apply(independent(8), target, workers=4, merge="off", retries=retries, patience=patience)
-    timer.join()
+    retries, patience = RetryPolicy(limit=100_000, base=0.001, cap=0.01), Patience(shortest=0.003, longest=0.01, foreign=0.3)
+    report = apply(independent(8), target, workers=4, merge="off", retries=retries, patience=patience, on_progress=leave)
+    check_serial(target, independent(8))
     assert report.retries > 3
     assert [note for note in report.notes if "of other connections: 1001" in note]
 

@@ -118,7 +118,7 @@ class ProgressEvents:
         if waited < (PROGRESS_SECONDS if counters.transactions != self._transactions else IDLE_SECONDS):
             return
         self._at, self._transactions = time.monotonic(), counters.transactions
-        fields = {name: rounded(getattr(counters, name)) for name in _COUNTED}
+        fields = {name: rounded(getattr(counters, name)) for name in _COUNTED} | {"lag": rounded(waiting_lag(counters))}
         self._log.info("%s", progress_text(counters), extra={"event": "progress", "fields": fields})
 
     def complete(self) -> None:
@@ -134,6 +134,16 @@ def rounded(value: Any) -> Any:
     return round(value, 3) if isinstance(value, float) else value
 
 
+def waiting_lag(counters: Counters) -> float | None:
+    """Return the lag in seconds; None while nothing waits to be applied, since the last transaction's age says nothing then.
+
+    >>> from paraply.observe.counters import Counters
+    >>> waiting_lag(Counters(lag=3.0)), waiting_lag(Counters(lag=3.0, queue=2))
+    (None, 3.0)
+    """
+    return counters.lag if counters.backlog or counters.queue or counters.running or counters.waiting_turn else None
+
+
 def progress_text(counters: Counters) -> str:
     """Return the progress in words.
 
@@ -142,7 +152,7 @@ def progress_text(counters: Counters) -> str:
     '1,200 transactions, 600/s, 50 % of the logs, lag 3 s'
     """
     share = f", {100 * counters.bytes_done / counters.bytes_total:.0f} % of the logs" if counters.bytes_total else ""
-    waits = counters.backlog or counters.queue or counters.running or counters.waiting_turn
-    lag = f", lag {counters.lag:,.0f} s" if counters.lag is not None and waits else ""
+    behind = waiting_lag(counters)
+    lag = f", lag {behind:,.0f} s" if behind is not None else ""
     retries = f", {counters.retries:,} retries" if counters.retries else ""
     return f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s{share}{lag}{retries}"

@@ -10,9 +10,11 @@ from paraply.errors import (
     ConnectionFailed,
     ConnectionLost,
     ParaplyError,
+    PrivilegeMissing,
     RowNotFound,
     SchemaMismatch,
     ServerError,
+    TargetUnable,
     TemporaryFailure,
 )
 from paraply.schema.cascades import logs_cascades
@@ -78,6 +80,10 @@ _FAILED = {
     3819: "the row violates a CHECK of the target's table",
     4025: "the row violates a CHECK of the target's table",
 }
+#: The user lacks a privilege; 1143 is about a column, 1370 about a routine.
+_PRIVILEGE = frozenset({1044, 1142, 1143, 1227, 1370})
+#: The server is read only, or its disk or a limit of its memory is full.
+_UNABLE = frozenset({1021, 1028, 1114, 1290, 1836})
 #: Errors that contain another error number in their text: a table cannot be created, a file cannot be written or created.
 _OF_ANOTHER = frozenset({1, 3, 1004, 1005, 1026, 1030})
 #: Advice for that other number: an error of the system, or from 120 on of a storage engine.
@@ -179,7 +185,10 @@ def _kind(code: int, message: str) -> tuple[type[ParaplyError], str]:
         return SchemaMismatch, _SCHEMA[code]
     # MariaDB: (errno: 184 "Tablespace already exists"), MySQL: (OS errno 28 - No space left on device); the words differ by language.
     inner = re.search(r'\b(\d+)(?: "| - )', message) if code in _OF_ANOTHER else None
-    return ApplyFailed, _FAILED.get(code, "") or (_INNER.get(int(inner[1]), "") if inner else "")
+    hint = _FAILED.get(code, "") or (_INNER.get(int(inner[1]), "") if inner else "")
+    if code in _PRIVILEGE:
+        return PrivilegeMissing, hint
+    return TargetUnable if code in _UNABLE or hint is _DISK_FULL else ApplyFailed, hint
 
 
 def table_of(message: str, tables: Iterable[tuple[str, str]]) -> str | None:

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, SchemaMismatch, TemporaryFailure, ValueNotStorable
+from paraply.errors import (
+    ApplyFailed,
+    ConnectionFailed,
+    ConnectionLost,
+    ParaplyError,
+    PrivilegeMissing,
+    SchemaMismatch,
+    TargetUnable,
+    TemporaryFailure,
+    ValueNotStorable,
+)
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
@@ -18,6 +28,9 @@ _TEMPORARY = frozenset({"40001", "40P01", "55P03", "57014"})
 
 _CONNECTION = ("08", "57P")
 _SCHEMA = frozenset({"42P01", "42703", "3F000", "42804", "428C9", "42P07"})
+
+_UNABLE = frozenset({"25006", "53100", "53200"})
+"""The server is read only, its disk is full, or it has no memory left."""
 
 TOO_LARGE = "54000"
 """A limit of the server: a row, or a row of an index, is too large."""
@@ -116,4 +129,8 @@ def failure(
         kind = ValueNotStorable
     elif error.state in _SCHEMA:
         kind = SchemaMismatch
+    elif error.state == "42501":
+        kind = PrivilegeMissing
+    elif error.state in _UNABLE:
+        kind = TargetUnable
     return kind(text, **where, position=position, key=error.detail)
