@@ -6,11 +6,13 @@ import threading
 
 import pytest
 from unit.applier.fake_database import Database, Target
-from unit.applier.fakes import Block, independent, make
-from unit.applier.harness import apply, check_gaps, make_applier, run_within
+from unit.applier.fakes import Block, GtidSet, independent, make
+from unit.applier.harness import QUICK, apply, check_gaps, make_applier, run_within
 
 from paraply.applier.commit.commit_order import CommitOrder, TicketState
 from paraply.applier.commit.consistency import Consistency
+from paraply.applier.execute.run_state import RunState
+from paraply.applier.execute.worker import Worker
 from paraply.applier.schedule.batch import fits
 from paraply.applier.schedule.job_list import Job, JobList
 from paraply.errors import ApplyFailed, Stopped
@@ -97,6 +99,55 @@ def test_what_is_left_stays_in_order():
     numbers = [job.number for job in left if job is not None]
     assert numbers == sorted(numbers)
     assert numbers[0] == 2
+
+
+def needing(jobs: JobList, needs: list[int], order: CommitOrder | None = None) -> None:
+    """Put jobs of which each needs everything up to a number."""
+    order = order or CommitOrder(Consistency.EVENTUAL)
+    for number, up_to in enumerate(needs, 1):
+        jobs.put(Job(number, up_to, Block(number, [make(number, f"k{number}")]), order.register()))
+
+
+def test_a_batch_has_no_job_that_is_older_than_its_first_one():
+    jobs = JobList(1, factor=16, ordered=False, batch_size=8, fits=fits)
+    needing(jobs, [0, 1, 0, 0])
+    slot = jobs.slot()
+    first, third = jobs.take(slot), jobs.take(slot)
+    assert first is not None
+    assert third is not None
+    assert third.number == 3
+    jobs.committed(first.number, returns=False)
+    assert [job.number for job in jobs.take_more(third)] == [4], "and 2 is left for whoever is free next"
+    assert jobs.take_older(3)[0].number == 2
+
+
+def test_an_older_job_is_taken_only_if_it_may_start():
+    jobs = JobList(1, factor=16, ordered=False, batch_size=8, fits=fits)
+    needing(jobs, [0, 1, 0])
+    first = jobs.take(jobs.slot())
+    assert first is not None
+    assert jobs.take_older(3) == []
+    jobs.committed(first.number, returns=False)
+    assert [job.number for job in jobs.take_older(3)] == [2]
+    assert jobs.take_older(3) == []
+    assert len(jobs) == 1
+
+
+def test_between_two_jobs_of_a_batch_go_the_older_ones_that_may_start_by_then():
+    """They may be what another worker waits for, and that one is what the next job of this batch would wait for."""
+    target = Target(takes_batch=True)
+    jobs = JobList(1, factor=16, ordered=False, batch_size=8, fits=fits)
+    run = RunState(target, GtidSet(), QUICK, jobs, consistency=Consistency.EVENTUAL)
+    needing(jobs, [0, 1, 0, 0], run.order)
+    worker, first = Worker(run, 0), jobs.take(jobs.slot())
+    assert first is not None
+    batch = [first, *jobs.take_more(first)]
+    assert [job.number for job in batch] == [1, 3, 4]
+    left = worker.process_batch(batch, jobs)
+    assert target.database.applied == [1, 2, 3, 4]
+    jobs.committed(*(job.number for job in left), returns=False)
+    assert jobs.low_water_mark == 4
+    worker.close()
 
 
 def test_r17_turns_are_taken_up_to_the_first_that_would_wait():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from paraply.applier.commit.commit_order import RollbackRequested, TicketState
 from paraply.applier.schedule.contention import tables_of
@@ -19,7 +18,7 @@ from paraply.targets.batch import BatchOutcome
 from paraply.targets.retrying import with_retries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from paraply._native import Block
     from paraply.applier.execute.run_state import RunState
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from paraply.targets.protocol import Session
 
 __all__ = ["Worker"]
-
-T = TypeVar("T")
 
 _SHORTEST_WAIT = 2e-5
 """Seconds; a shorter wait is not shown in the timeline."""
@@ -70,8 +67,8 @@ class Worker:
                 if job is None:
                     return
                 taken = [job, *jobs.take_more(job)]
-                self.process_batch(taken)
-                jobs.committed(*(one.number for one in taken))
+                untold = self.process_batch(taken, jobs)
+                jobs.committed(*(one.number for one in untold))
         except PrecedingFailed:
             pass
         except BaseException as error:  # without an abort the other threads would wait for this one
@@ -115,30 +112,41 @@ class Worker:
 
     def interrupt(self) -> None:
         """End the running statement; called from another thread."""
-        session = self._session
-        if session is not None:
+        if (session := self._session) is not None:
             with contextlib.suppress(ParaplyError, OSError):
                 session.interrupt()
 
     def rescue(self) -> None:
         """Let the session check that its answer can still arrive; called from another thread."""
-        session = self._session
-        if session is not None:
+        if (session := self._session) is not None:
             with contextlib.suppress(ParaplyError, OSError):
                 session.rescue()
 
-    def process_batch(self, jobs: Sequence[Job]) -> None:
+    def process_batch(self, batch: Sequence[Job], jobs: JobList) -> Sequence[Job]:
         """Apply and commit jobs one after the other, in one call of the session as far as they need no decision in between.
+
+        Between two others it takes older jobs that may start by then. Else these could wait for this worker, and this worker for them.
+
+        Returns:
+            Those of the jobs whose commit the job list does not know yet.
 
         Raises:
             ParaplyError: As ``process``; the jobs before the failed one are committed.
         """
         session = self._session
-        alone = session is None or (len(jobs) == 1 and not (jobs[0].fits and getattr(session, "commits_at_once", False)))
-        outcome = BatchOutcome(0) if alone else self._commit_together(jobs)
-        for job in jobs[outcome.done :]:
+        alone = session is None or (len(batch) == 1 and not (batch[0].fits and getattr(session, "commits_at_once", False)))
+        outcome = BatchOutcome(0) if alone else self._commit_together(batch)
+        untold = batch[: outcome.done]
+        for job in batch[outcome.done :]:
+            while untold:
+                jobs.committed(*(one.number for one in untold), returns=False)
+                untold = jobs.take_older(job.number)
+                if untold:
+                    self._rollback()
+                    self.process(untold[0])
             self.process(job, outcome if outcome.error is not None else None)
-            outcome = BatchOutcome(0)
+            untold, outcome = [job], BatchOutcome(0)
+        return untold
 
     def _commit_together(self, jobs: Sequence[Job]) -> BatchOutcome:
         """Commit as many of the first jobs as possible with one call of the session."""
@@ -417,27 +425,14 @@ class Worker:
 
     def _connect(self, job: Job) -> Session:
         """Open a session."""
-        session = self._session = self._when_available(job, self._run.target.session)
+        session = self._session = self._run.when_available(job.ticket, self._run.target.session)
         self.counters.connection_id = session.connection_id
         return session
 
     def _is_in(self, job: Job, block: Block) -> bool:
         """Return True if a commit in progress at the loss of the connection took effect; this keeps the commit exactly once."""
-        return self._when_available(job, lambda: self._run.target.committed(block), f"not known yet: was block {block.id} committed?")
-
-    def _when_available(self, job: Job, ask: Callable[[], T], remark: str = "") -> T:
-        """Return the target's answer; retry as long as a server may need to restart, each time with a remark in the log."""
-        retry, attempt = self._run.retry, 0
-        while True:
-            try:
-                return ask()
-            except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that hits the first query of a new session
-                attempt += 1
-                if attempt >= retry.reconnects:
-                    raise
-                if remark:
-                    logging.getLogger("paraply.applier").info(remark)
-                self._run.order.pause(job.ticket, retry.reconnect_delay(attempt))
+        remark = f"not known yet: was block {block.id} committed?"
+        return self._run.when_available(job.ticket, lambda: self._run.target.committed(block), remark)
 
     @contextlib.contextmanager
     def _waiting(self, kind: str, state: str) -> Iterator[None]:

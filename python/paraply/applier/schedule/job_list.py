@@ -255,6 +255,8 @@ class JobList:
             for job in self._jobs:
                 if len(taken) >= self._series - 1:
                     break
+                if job.number < first.number:  # free only since then: behind this batch it could be what the batch waits for
+                    continue
                 # A job that must follow one of these jobs could not start on another worker.
                 if (len(taken) >= share and numbers.isdisjoint(job.behind)) or not job.fits or job.ticket.rollback_requested:
                     continue
@@ -265,6 +267,20 @@ class JobList:
                 self._jobs = [job for job in self._jobs if job.number not in numbers]
                 self._started(taken[-1])
             return taken
+
+    def take_older(self, number: int) -> list[Job]:
+        """Take the oldest job that may start, if it is older than this number; never waits.
+
+        Returns:
+            The job, or an empty list.
+        """
+        with self._mutex:
+            job = self._pop_ready(before=number)
+            if job is None:
+                return []
+            self._at_work -= 1  # the worker is at work with its batch already
+            self._dismiss_if_over()
+            return [job]
 
     def committed(self, *numbers: int, returns: bool = True) -> None:
         """Note commits, raise the low-water mark, and give jobs that may start now to idle workers.
@@ -372,10 +388,12 @@ class JobList:
         mark, early = self._low_water_mark, self._committed_early
         return self._may_start(job, before) and all(number <= mark or number in early or number in before for number in job.ticket.after)
 
-    def _pop_ready(self, skip: int = 0) -> Job | None:
+    def _pop_ready(self, skip: int = 0, before: int = sys.maxsize) -> Job | None:
         full = self._at_work + skip >= self._most_at_work
         mark, early = self._low_water_mark, self._committed_early
         for index, job in enumerate(self._jobs):
+            if job.number >= before:
+                return None
             if job.held_by > mark and job.held_by not in early:  # most jobs, at every commit: in as few steps as possible
                 continue
             if full and job.number > self._low_water_mark + 1:
