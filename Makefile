@@ -13,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 install = $(BIN)/python tools/dependencies.py $(1) | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench cases collations versions docs faults fuzz wheel wheel-check wheels lint-workflows supply advisories sbom man clean
+.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench cases collations versions docs faults proof proof-mutants second-decoder fuzz wheel wheel-check wheels lint-workflows supply advisories sbom man clean
 
 help: ## Print this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.made: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "paraply needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
@@ -102,6 +102,23 @@ FAULTS ?= 300
 
 faults: build ## Break everything under an apply, FAULTS times over all targets, and compare the tables after every round
 	PYTHONPATH=tests:. $(BIN)/python -m tests.faults --faults $(FAULTS) -o target/faults.json
+
+# Of the simulation: where its seeds begin, and how long it runs.
+SEED    ?= $(shell date +%s)000
+SECONDS ?= 300
+
+proof: build ## Simulate applies for SECONDS from ever new seeds, then decode the logs of PARAPLY_TRUTH twice
+	PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEED)- --seconds $(SECONDS)
+	$(if $(PARAPLY_TRUTH),PYTHONPATH=tests $(BIN)/python -m second_decoder $(PARAPLY_TRUTH) --seconds $(SECONDS))
+
+proof-mutants: build ## Plant faults in the applier, and print which of them the simulation finds (an hour)
+	PYTHONPATH=tests $(BIN)/python -m simulation --mutants
+
+ROWS ?= 2000
+
+second-decoder: build ## Compare paraply rows with mysqlbinlog and mariadb-binlog on logs of ROWS rows that servers make in FOLDER
+	@test -n "$(FOLDER)" || { echo "say where the logs shall be: make second-decoder FOLDER=/path"; exit 2; }
+	PYTHONPATH=tests $(BIN)/python -m second_decoder $(FOLDER) $(PARAPLY_TRUTH) --rows $(ROWS)
 
 cases: build ## Run the statement collections of other projects, copies of whose repositories are in FOLDER, against real servers
 	@test -n "$(FOLDER)" || { echo "say where the copies are: make cases FOLDER=/path"; exit 2; }

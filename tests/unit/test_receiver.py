@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from unit.simulation import Simulation
+from simulation.threads import Simulation
 
 from paraply._native import GtidSet, LogReader, RelayLog
 from paraply.errors import ConnectionFailed, ConnectionLost, ServerError

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from simulation.threads import Simulation
 from unit.applier.fake_database import Database, Target
 from unit.applier.fakes import make
 from unit.applier.harness import check_serial, make_applier
-from unit.simulation import Simulation
 
 from paraply.applier.schedule.gate import Gate
 from paraply.errors import UsageError

@@ -1,0 +1,124 @@
+"""Checks after every commit, and at the end of every run of the applier."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+from simulation.database import Commit, Database, Fault
+from simulation.history import UUID, History
+from simulation.target import Stored
+
+from paraply._native import GtidSet
+
+__all__ = ["Watch", "gtid_text"]
+
+
+def gtid_text(numbers: Iterable[int]) -> str:
+    """Return numbers as the text of a GTID set."""
+    text, begin, last = "", 0, -1
+    for number in sorted(numbers):
+        if number != last + 1 or not begin:
+            text += "" if not begin else f":{begin}-{last}"
+            begin = number
+        last = number
+    return f"{UUID}{text}:{begin}-{last}" if begin else ""
+
+
+class Watch:
+    """The states that readers of the target see, from the first commit on.
+
+    Args:
+        history: The source's transactions.
+        chance: Decides which commits are checked in full.
+    """
+
+    def __init__(self, history: History, chance: random.Random) -> None:
+        self._history = history
+        self._chance = chance
+        self._before = self._sessions(history)
+        self.seen: set[int] = set()
+        self.ordered = True
+        """True while commits must keep the source's order."""
+        self.database: Database | None = None
+        self._low = 0
+
+    @staticmethod
+    def _sessions(history: History) -> dict[int, int]:
+        """Return the transaction before each one in its session."""
+        last: dict[tuple[int, int], int] = {}
+        found: dict[int, int] = {}
+        for transaction in history.transactions:
+            found[transaction.number] = last.get(transaction.session, 0)
+            last[transaction.session] = transaction.number
+        return found
+
+    def restart(self) -> None:
+        """Take over what the database holds after a restart."""
+        assert self.database is not None
+        self.seen = set(self.database.committed())
+        self._low = 0
+        self._raise()
+
+    def _raise(self) -> None:
+        while self._low + 1 in self.seen:
+            self._low += 1
+
+    def committed(self, commit: Commit) -> None:
+        """Check a commit at the moment when readers see it.
+
+        Raises:
+            Fault: It is not what was promised.
+        """
+        seen, numbers = self.seen, commit.numbers
+        if numbers != sorted(set(numbers)):
+            raise Fault(f"a commit holds {numbers}")
+        if not seen.isdisjoint(numbers):
+            raise Fault(f"committed twice: {sorted(seen.intersection(numbers))}")
+        for number in numbers:
+            if self.ordered and number != self._low + 1:
+                raise Fault(f"{number} is committed before {self._low + 1}")
+            before = self._before[number]
+            if before and before not in seen:
+                raise Fault(f"{number} is committed before {before} of the same session")
+            if missing := self._history.transactions[number - 1].needs - seen:
+                raise Fault(f"{number} is committed before {sorted(missing)}, on which it depends")
+            seen.add(number)
+            self._raise()
+        if self._chance.random() < 0.05:
+            self.check_progress()
+
+    def check_progress(self) -> None:
+        """Check that the stored progress is exactly what is committed.
+
+        Raises:
+            Fault: It is not.
+        """
+        assert self.database is not None
+        stored = Stored(self.database)
+        if self._history.shape.gtids:
+            executed = stored.executed().gtids
+            if executed != GtidSet(gtid_text(self.seen)):
+                raise Fault(f"the progress says {executed}, and committed is {gtid_text(self.seen)}")
+            return
+        places, by_end = stored.places(), self._history.by_end
+        low = by_end[places.offset] if places.offset else 0
+        known = {*range(1, low + 1), *(by_end[offset] for _, offset in places.done)}
+        if known != self.seen:
+            raise Fault(f"the progress says {sorted(known ^ self.seen)} in another way than the commits")
+
+    def check_end(self, *, complete: bool) -> None:
+        """Check rows, progress and locks after a run.
+
+        Raises:
+            Fault: They are not those of a serial apply.
+        """
+        database = self.database
+        assert database is not None
+        expected = self._history.serial(self.seen)
+        if database.rows != expected:
+            differ = [place for place in {*database.rows, *expected} if database.rows.get(place) != expected.get(place)]
+            raise Fault(f"rows differ from a serial apply: {sorted(differ)[:5]}")
+        self.check_progress()
+        if complete and len(self.seen) != len(self._history.transactions):
+            raise Fault(f"lost: {sorted({*range(1, len(self._history.transactions) + 1)} - self.seen)[:9]}")
