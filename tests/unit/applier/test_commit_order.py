@@ -140,6 +140,21 @@ def test_a_turn_that_came_meanwhile_goes_before_a_request():
     assert not second.rollback_requested
 
 
+def test_r24_whoever_holds_no_locks_waits_on_when_it_is_asked_to_roll_back():
+    """The coordinator passes over transactions that an earlier run has committed: it waits for a turn without a lock."""
+    order = CommitOrder()
+    first, second = order.register(), order.register()
+    order.hold_back(first.sequence)
+    result = in_thread(lambda: order.wait_turn(second, holds_locks=False))
+    order.wait_turn(first)
+    order.hold_back(first.sequence)
+    order.finish(first)
+    assert result() is None
+    assert not second.rollback_requested
+    order.finish(second)
+    assert order.low_water_mark == 2
+
+
 def test_hold_back_reaches_every_younger_one():
     order = CommitOrder()
     tickets = [order.register() for _ in range(4)]

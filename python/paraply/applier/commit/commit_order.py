@@ -156,8 +156,12 @@ class CommitOrder:
             self._last += len(tickets)
             self._queue.extend(tickets)
 
-    def wait_turn(self, ticket: Ticket) -> None:
+    def wait_turn(self, ticket: Ticket, *, holds_locks: bool = True) -> None:
         """Wait until the ticket may commit. At ``any-time`` all older transactions are committed then, and no other one may commit.
+
+        Args:
+            ticket: The ticket.
+            holds_locks: False if its holder has nothing to roll back, so that every request to do so is met.
 
         Raises:
             PrecedingFailed: An older one failed: roll back, then finish the ticket with this error (R18).
@@ -173,7 +177,7 @@ class CommitOrder:
                 for sequence in ticket.after:
                     if not self._is_committed(sequence):
                         self._awaiting.setdefault(sequence, []).append(ticket)
-                self._wait(ticket, lambda: self._may_commit(ticket), rollback=True)
+                self._wait(ticket, lambda: self._may_commit(ticket), rollback=holds_locks)
             else:
                 self._check()
             ticket.older = None

@@ -251,7 +251,7 @@ class Coordinator:
         """Skip a block that is already committed; it takes its turn like any other (R19)."""
         order = self._run.order
         ticket = order.register()
-        order.wait_turn(ticket)
+        order.wait_turn(ticket, holds_locks=False)
         with self._run.target.exclusive() as target:
             target.pass_over(block)
         self._done.discard(end_of(block))
@@ -298,7 +298,7 @@ class Coordinator:
             return True
         order = self._run.order
         ticket = order.register()
-        order.wait_turn(ticket)
+        order.wait_turn(ticket, holds_locks=False)
         self._run.skipped += self._pending
         order.finish(ticket)
         self._last = ticket.sequence
