@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import ipaddress
 import json
 import re
@@ -137,16 +138,19 @@ def _json(text: str, value: bytes) -> bool | None:
         return None
     try:
         return bool(json.loads(text) == json.loads(_unescaped(printed)))
-    except ValueError:
-        return text == printed
+    except ValueError:  # a date in a document of its own is printed without quotes
+        return json.loads(text) == printed
 
 
 def _unescaped(printed: str) -> str:
     return re.sub(r"\\x([01][0-9a-f])", lambda found: chr(int(found[1], 16)), printed)
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def _bytes(text: str, value: bytes) -> bool:
     """Return True if the text has the printed bytes: in some character set, as hexadecimal digits, or as an address or UUID."""
+    if text.encode("utf-8", "surrogatepass") == value and not _ALL.search(value):
+        return True
     if any(value in _escaped(one) for one in [*_binary(text), *_texts(text)]):
         return True
     plain = _plain(value)

@@ -17,8 +17,8 @@ from simulation.runs import draw_plan, simulate
 
 __all__ = ["main"]
 
-SEEDS_OF_A_MUTANT = 3000
-MUTANT_SECONDS = 40.0
+SEEDS_OF_A_MUTANT = 10_000
+MUTANT_SECONDS = 120.0
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -106,13 +106,18 @@ class Database:
         """The client is killed after this many commits and then this many round trips; None for never."""
         self._made = 0
 
-    def connect(self) -> Connection:
+    def connect(self, *, patient: bool = False) -> Connection:
         """Return a new connection.
+
+        Args:
+            patient: True to wait for a server that is down.
 
         Raises:
             ConnectionFailed: The server is down.
         """
         self.round_trip()
+        while patient and runtime.monotonic() < self.refuses_until:
+            runtime.sleep(self.refuses_until - runtime.monotonic())
         if self.frozen or runtime.monotonic() < self.refuses_until:
             raise ConnectionFailed("the server cannot be reached")
         self._made += 1

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from paraply._native import Catalog, encode_rows, encode_statement, encode_transaction, relay_format
 from paraply.schema.advance import advance
@@ -18,17 +19,28 @@ __all__ = ["TABLES", "UUID", "Change", "History", "Place", "Row", "Shape", "Stat
 UUID = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
 SECOND = 1_700_000_000
 SERVERS = (1, 1, 1, 2)
-GTID, ANONYMOUS = 33, 34
+DOMAINS = (0, 0, 0, 7)
+GTID, ANONYMOUS, QUERY, MARIADB_GTID = 33, 34, 2, 162
+STANDALONE, TRANSACTIONAL, DDL, THREAD_ID = 1, 4, 32, 16
+"""Flags of MariaDB's GTID events."""
 _DDL = (
     "CREATE DATABASE d",
     "CREATE TABLE d.item (id INT PRIMARY KEY, v INT NOT NULL)",
     "CREATE TABLE d.stock (id INT PRIMARY KEY, v INT NOT NULL)",
+    "CREATE TABLE d.plain (id INT NOT NULL, v INT NOT NULL)",
     "CREATE TABLE d.parent (id INT PRIMARY KEY, v INT NOT NULL)",
     "CREATE TABLE d.child (id INT PRIMARY KEY, parent_id INT NOT NULL, FOREIGN KEY (parent_id) REFERENCES d.parent (id))",
-    "CREATE TABLE d.word (id INT PRIMARY KEY, w VARCHAR(20) COLLATE utf8mb4_0900_ai_ci NOT NULL, UNIQUE (w))",
+    "CREATE TABLE d.word (id INT PRIMARY KEY, w VARCHAR(20) COLLATE utf8mb4_general_ci NOT NULL, UNIQUE (w))",
 )
-_COLLATIONS = {"utf8mb4_0900_ai_ci": 255}
-TABLES = {"item": ("id", "v"), "stock": ("id", "v"), "parent": ("id", "v"), "child": ("id", "parent_id"), "word": ("id", "w")}
+_COLLATIONS = {"utf8mb4_general_ci": 45}
+TABLES = {
+    "item": ("id", "v"),
+    "stock": ("id", "v"),
+    "plain": ("id", "v"),
+    "parent": ("id", "v"),
+    "child": ("id", "parent_id"),
+    "word": ("id", "w"),
+}
 """The columns of each table, in the order of the row image."""
 
 Row = tuple[int, int | str]
@@ -60,7 +72,9 @@ class Transaction:
         number: Its number, from 1.
         changes: The changes in order.
         session: Server and session of the source.
+        gtid: Its GTID; empty without one.
         needs: Older ones that must be committed before it; with their own, all on which it depends.
+        statement: The newest older statement, which it must not begin before; 0 for none.
         last_committed: The newest of them, or a newer one than that.
         end_offset: Offset in the log after it.
     """
@@ -68,14 +82,11 @@ class Transaction:
     number: int
     changes: list[Change]
     session: tuple[int, int]
+    gtid: str = ""
     needs: frozenset[int] = frozenset()
+    statement: int = 0
     last_committed: int = 0
     end_offset: int = 0
-
-    @property
-    def gtid(self) -> str:
-        """The GTID."""
-        return f"{UUID}:{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,7 @@ class Shape:
         changes: Most changes of one transaction.
         statements: Chance of a statement.
         sessions: Number of sessions of the source.
-        gtids: False for a log without GTIDs.
+        gtids: Whose GTIDs the log has: ``mysql``, ``mariadb``, or ``none``.
     """
 
     transactions: int
@@ -96,7 +107,12 @@ class Shape:
     changes: int = 3
     statements: float = 0.01
     sessions: int = 16
-    gtids: bool = True
+    gtids: Literal["mysql", "mariadb", "none"] = "mysql"
+
+    @property
+    def family(self) -> Literal["mysql", "mariadb"]:
+        """The family of the source."""
+        return "mariadb" if self.gtids == "mariadb" else "mysql"
 
     @classmethod
     def draw(cls, chance: random.Random) -> Shape:
@@ -108,7 +124,7 @@ class Shape:
             changes=chance.choice((1, 2, 3, 3, 8)),
             statements=chance.choice((0.0, 0.0, 0.01, 0.05)),
             sessions=chance.choice((1, 3, 16, 10_000)),
-            gtids=chance.random() < 0.8,
+            gtids=chance.choice(("mysql", "mysql", "mariadb", "none")),
         )
 
 
@@ -156,7 +172,10 @@ def _definitions() -> tuple[Catalog, SchemaCatalog]:
 
 
 _CATALOG, schema = _definitions()
-_HEAD = b"\xfebin" + relay_format("9.7.0", server_id=1, created=SECOND)
+_HEADS = {
+    family: b"\xfebin" + relay_format(version, server_id=1, created=SECOND)
+    for family, version in (("mysql", "9.7.0"), ("mariadb", "11.8.2-MariaDB-log"))
+}
 
 
 def random_history(chance: random.Random, shape: Shape) -> History:
@@ -164,16 +183,23 @@ def random_history(chance: random.Random, shape: Shape) -> History:
     source = _Source(chance, shape)
     history = History(shape, [])
     order = _Order()
-    log = bytearray(_HEAD)
+    log, domains = bytearray(_HEADS[shape.family]), dict.fromkeys(DOMAINS, 0)
     for number in range(1, shape.transactions + 1):
         statement = chance.random() < shape.statements
         changes = [] if statement else source.changes(chance.randint(1, shape.changes))
         session = (chance.choice(SERVERS), chance.randrange(shape.sessions) + 1)
         transaction = Transaction(number, changes, session)
+        if shape.gtids == "mysql":
+            transaction.gtid = f"{UUID}:{number}"
+        elif shape.gtids == "mariadb":
+            domain = chance.choice(DOMAINS) if shape.sessions > 1 else 0
+            domains[domain] += 1
+            transaction.gtid = f"{domain}-{session[0]}-{domains[domain]}"
+        transaction.statement = order.statement
         transaction.needs = order.needs(number, changes)
         needed = max(transaction.needs, default=0)
         transaction.last_committed = chance.randint(needed, number - 1) if chance.random() < 0.3 else needed
-        _append(log, _events(transaction), gtids=shape.gtids)
+        _append(log, _events(transaction), transaction, shape)
         transaction.end_offset = len(log)
         history.by_end[len(log)] = number
         history.transactions.append(transaction)
@@ -183,7 +209,7 @@ def random_history(chance: random.Random, shape: Shape) -> History:
 
 def _events(transaction: Transaction) -> bytes:
     number, (server, session) = transaction.number, transaction.session
-    front = (transaction.gtid, transaction.last_committed, number, server, session, SECOND * 1_000_000 + number)
+    front = (f"{UUID}:{number}", transaction.last_committed, number, server, session, SECOND * 1_000_000 + number)
     if not transaction.changes:
         return encode_statement(front, "d", f"CREATE TABLE d.other{number} (id INT PRIMARY KEY)")
     rows = [("d", one.table, _named(one.table, one.before), _named(one.table, one.after)) for one in transaction.changes]
@@ -194,19 +220,31 @@ def _named(table: str, row: Row | None) -> dict[str, int | str] | None:
     return None if row is None else dict(zip(TABLES[table], row, strict=True))
 
 
-def _append(log: bytearray, events: bytes, *, gtids: bool) -> None:
+def _append(log: bytearray, events: bytes, transaction: Transaction, shape: Shape) -> None:
     """Append events with their positions and checksums."""
     at = 0
     while at < len(events):
         size = struct.unpack_from("<I", events, at + 9)[0]
         event = bytearray(events[at : at + size])
-        if event[4] == GTID and not gtids:
+        at += size
+        if event[4] == GTID and shape.gtids == "none":
             event[4] = ANONYMOUS
             event[20:44] = bytes(24)
-        struct.pack_into("<II", event, 9, size + 4, len(log) + size + 4)
+        elif event[4] == GTID and shape.gtids == "mariadb":
+            event[4] = MARIADB_GTID
+            event[19:] = _mariadb_gtid(transaction)
+        elif event[4] == QUERY and shape.gtids == "mariadb" and event.endswith(b"BEGIN"):
+            continue  # the GTID begins the transaction
+        struct.pack_into("<II", event, 9, len(event) + 4, len(log) + len(event) + 4)
         log += event
         log += struct.pack("<I", zlib.crc32(event))
-        at += size
+
+
+def _mariadb_gtid(transaction: Transaction) -> bytes:
+    """Return the body of MariaDB's GTID event, with the session."""
+    domain, _, number = transaction.gtid.split("-")
+    flags = TRANSACTIONAL if transaction.changes else STANDALONE | DDL
+    return struct.pack("<QIBBI", int(number), int(domain), flags, THREAD_ID, transaction.session[1])
 
 
 class _Source:
@@ -218,7 +256,8 @@ class _Source:
         self._state: State = {}
         self._children: dict[int, int] = {}
         self._words: dict[str, int] = {}
-        self._tables = chance.choices(tuple(TABLES), k=chance.randint(1, 5)) if chance.random() < 0.3 else tuple(TABLES)
+        keyed = [table for table in TABLES if table != "plain"]
+        self._tables = chance.choices(tuple(TABLES), k=chance.randint(1, 5)) if chance.random() < 0.3 else keyed
         self._value = 0
 
     def changes(self, count: int) -> list[Change]:
@@ -284,13 +323,14 @@ class _Order:
     def __init__(self) -> None:
         self._writers: dict[tuple[str, object], int] = {}
         self._readers: dict[tuple[str, object], list[int]] = {}
-        self._barrier = 0
+        self.statement = 0
+        """The last statement."""
 
     def needs(self, number: int, changes: list[Change]) -> frozenset[int]:
         """Return the older transactions that this one must follow, without those that they must follow themselves."""
         if not changes:
-            older = frozenset(range(self._barrier, number)) - {0}
-            self._barrier = number
+            older = frozenset(range(self.statement, number)) - {0}
+            self.statement = number
             return older
         taken: set[tuple[str, object]] = set()
         shared: set[tuple[str, object]] = set()
@@ -305,7 +345,7 @@ class _Order:
                     shared.add(("reference", row[1]))
             if change.table == "parent" and (change.before is None or change.after is None):
                 taken.add(("reference", (change.before or change.after or (0,))[0]))
-        found = {self._writers[key] for key in taken | shared if key in self._writers} | {self._barrier}
+        found = {self._writers[key] for key in taken | shared if key in self._writers} | {self.statement}
         for key in taken:
             found.update(self._readers.pop(key, ()))
         self._writers.update(dict.fromkeys(taken, number))

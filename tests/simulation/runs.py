@@ -14,15 +14,17 @@ from simulation.checks import Watch
 from simulation.database import Database, Fault, Settings
 from simulation.history import History, Shape, random_history
 from simulation.limits import SmallLimits, in_force
-from simulation.target import KINDS, ModelTarget
+from simulation.session import KINDS
+from simulation.target import ModelTarget
 from simulation.threads import Abandoned, Schedule, Simulation
 
 from paraply.applier.applier import Applier
 from paraply.applier.execute.lock_watchdog import Patience
 from paraply.applier.execute.retry import RetryPolicy
 from paraply.applier.schedule.policy import allowed_combinations
-from paraply.errors import ApplyFailed, PrecedingFailed, Stopped
+from paraply.errors import AlreadyRunning, ApplyFailed, PrecedingFailed, Stopped
 from paraply.logs.feed import FeedLimits
+from paraply.runtime import runtime
 
 __all__ = ["Life", "Plan", "Result", "draw_plan", "simulate"]
 
@@ -51,6 +53,7 @@ class Life:
         stop: Commits after which the run is asked to stop, and how often; None for never.
         kill: Commits and further round trips after which the process is killed; None for never.
         lost: Commits that the target loses after the kill.
+        rival: Commits after which another run takes over the channel; None for never.
     """
 
     options: dict[str, Any]
@@ -59,6 +62,7 @@ class Life:
     stop: tuple[int, int] | None = None
     kill: tuple[int, int] | None = None
     lost: int = 0
+    rival: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +151,8 @@ def _life(chance: random.Random, shape: Shape, *, last: bool, batches: bool) -> 
         policy = "dependency"
     elif special < 0.7 and batches:
         policy, level, merge = chance.choice(("dependency", "logical-clock", "table", "barrier")), "eventual", "off"
+    if policy == "logical-clock" and shape.family == "mariadb":
+        policy = "dependency"  # the log has no numbers
     options: dict[str, Any] = {
         "policy": policy,
         "consistency": level,
@@ -162,6 +168,8 @@ def _life(chance: random.Random, shape: Shape, *, last: bool, batches: bool) -> 
     if last:
         return Life(options, faults)
     kind, where = chance.random(), chance.randint(1, count)
+    if kind < 0.1:
+        return Life(options, faults, rival=where)
     if kind < 0.35:
         return Life(options, faults, culprit=where)
     if kind < 0.6:
@@ -203,27 +211,34 @@ def _live(plan: Plan, life: Life, simulation: Simulation, watch: Watch, history:
     watch.restart()
     watch.ordered = life.options["consistency"] == "any-time" or life.options["workers"] == 0
     database.kill = life.kill
-    policy = life.options["policy"]
-    target = ModelTarget(
-        database,
-        history,
-        {number: list(kinds) for number, kinds in life.faults.items()},
-        batches=plan.batches,
-        optimistic=policy == "optimistic",
-        most_merged=plan.most_merged,
-    )
+    targets = [_target(plan, life, watch, history)]
     if life.culprit is not None and life.culprit not in watch.seen:
-        target.always[life.culprit] = ApplyFailed("the culprit")
+        targets[0].always[life.culprit] = ApplyFailed("the culprit")
+    if life.rival is not None:
+        targets.append(_target(plan, life, watch, history))
     ended: BaseException | None = None
     try:
-        simulation.run(lambda: _apply(life, target, database, path))
+        simulation.run(lambda: _apply(life, targets, database, path))
     except (ApplyFailed, Stopped, Abandoned) as error:
         ended = error
-    _check_ending(life, target, ended, watch, database)
+    _check_ending(life, targets, ended, watch, database)
 
 
-def _apply(life: Life, target: ModelTarget, database: Database, path: Path) -> None:
-    applier = Applier([path], target, **life.options)  # type: ignore[arg-type]
+def _target(plan: Plan, life: Life, watch: Watch, history: History) -> ModelTarget:
+    assert watch.database is not None
+    return ModelTarget(
+        watch.database,
+        history,
+        watch.seen,
+        {number: list(kinds) for number, kinds in life.faults.items()},
+        batches=plan.batches,
+        optimistic=life.options["policy"] == "optimistic",
+        most_merged=plan.most_merged,
+    )
+
+
+def _apply(life: Life, targets: list[ModelTarget], database: Database, path: Path) -> None:
+    applier = Applier([path], targets[0], **life.options)  # type: ignore[arg-type]
     if life.stop is not None:
         after, times = life.stop
 
@@ -232,11 +247,34 @@ def _apply(life: Life, target: ModelTarget, database: Database, path: Path) -> N
                 for _ in range(times):
                     applier.stop()
 
-        target.on_committed = stop
+        targets[0].on_committed = stop
+    if life.rival is not None:
+        _apply_twice(applier, Applier([path], targets[1], **life.options), targets[0], life.rival)  # type: ignore[arg-type]
+        return
     applier.run()
 
 
-def _check_ending(life: Life, target: ModelTarget, ended: BaseException | None, watch: Watch, database: Database) -> None:
+def _apply_twice(applier: Applier, other: Applier, target: ModelTarget, after: int) -> None:
+    """Let another run take over the channel after so many commits; it applies the rest."""
+    thread = runtime.thread(other.run, name="other")
+    begun: list[bool] = []
+
+    def begin() -> None:
+        if not begun and len(target.database.commits) >= after:
+            begun.append(True)
+            thread.start()
+
+    target.on_committed = begin
+    try:
+        applier.run()
+    except AlreadyRunning:
+        if not begun:
+            raise
+    if begun:
+        thread.join()
+
+
+def _check_ending(life: Life, targets: list[ModelTarget], ended: BaseException | None, watch: Watch, database: Database) -> None:
     """Check that a run ended as it had to, and left what it had to."""
     if isinstance(ended, Abandoned):
         if life.kill is None:
@@ -250,13 +288,13 @@ def _check_ending(life: Life, target: ModelTarget, ended: BaseException | None, 
         raise Fault("stopped without a request")
     if isinstance(ended, PrecedingFailed) or (isinstance(ended, ApplyFailed) and "the culprit" not in ended.message):
         raise Fault(f"ended with {ended!r}")
-    culprit = next(iter(target.always), None)
+    culprit = next(iter(targets[0].always), None)
     if culprit is not None:
         if culprit in watch.seen:
             raise Fault("the culprit is committed")
         if isinstance(ended, ApplyFailed) and set(range(1, culprit)) - watch.seen:
             raise Fault(f"older than the culprit {culprit} and not committed: {sorted(set(range(1, culprit)) - watch.seen)}")
-    if ended is None and not target.completed:
+    if ended is None and not any(target.completed for target in targets):
         raise Fault("ended without an error before the end")
     database.reap()
     if database.zombies:
@@ -265,6 +303,6 @@ def _check_ending(life: Life, target: ModelTarget, ended: BaseException | None, 
         database.zombies.clear()
     if database.locks:
         raise Fault(f"locks left: {list(database.locks)[:5]}")
-    if any(not session.closed for session in target.sessions):
+    if any(not session.closed for target in targets for session in target.sessions):
         raise Fault("a session is left open")
     watch.check_end(complete=ended is None)
