@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelTarget", "Stored"]
 
+CHANNEL = ("channel", 0)
+"""Name of the lock of the channel's row."""
 RAISES = 500
 """Tries to raise the epoch while transactions of another run are open."""
 SHARE_OF_DECODED = 0.02
@@ -130,12 +132,16 @@ class ModelTarget:
         return progress
 
     def _raise_epoch(self) -> None:
-        """Raise the epoch once no transaction of an earlier run is open: each holds its row of progress, which is locked here."""
+        """Raise the epoch once no transaction of an earlier run is open: each holds its row of progress, which is locked here.
+
+        The channel's row is locked first, so that no session of that run gets a new row.
+        """
         database = self.database
         control = database.connect(patient=True)
         try:
             for tries in range(RAISES, -1, -1):
                 try:
+                    control.lock(CHANNEL, exclusive=True)
                     for slot in sorted(database.slots):
                         control.lock(("progress", slot), exclusive=True)
                     break
@@ -156,6 +162,8 @@ class ModelTarget:
     def session(self) -> ModelSession:
         """Return a new session with a row of progress of its own."""
         connection = self.database.connect()
+        connection.lock(CHANNEL, exclusive=False)
+        connection.release()
         self.fence()
         slot, self._slots = self._slots, self._slots + 1
         self.database.slots[slot] = PositionRow("", None, None, 0)
