@@ -11,6 +11,10 @@ from simulation.target import Stored
 __all__ = ["Watch"]
 
 
+FIRST_COMMITS = 2
+"""Commits of each run after which the progress is checked in any case, because they follow what an earlier run left."""
+
+
 class Watch:
     """The states that readers of the target see, from the first commit on.
 
@@ -28,6 +32,7 @@ class Watch:
         """True while commits must keep the source's order."""
         self.database: Database | None = None
         self._low = 0
+        self._fresh = FIRST_COMMITS
 
     @staticmethod
     def _sessions(history: History) -> dict[int, int]:
@@ -44,6 +49,7 @@ class Watch:
         assert self.database is not None
         self.seen = set(self.database.committed())
         self._low = 0
+        self._fresh = FIRST_COMMITS
         self._raise()
 
     def _raise(self) -> None:
@@ -71,7 +77,8 @@ class Watch:
                 raise Fault(f"{number} is committed before {sorted(missing)}, on which it depends")
             seen.add(number)
             self._raise()
-        if self._chance.random() < 0.05:
+        self._fresh -= 1
+        if self._fresh >= 0 or self._chance.random() < 0.05:
             self.check_progress()
 
     def check_progress(self) -> None:

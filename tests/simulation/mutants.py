@@ -236,8 +236,18 @@ _WORKERS = [
 ]
 _DEPENDENCIES = [
     Mutant(POLICY + "dependency:DependencyPolicy.needs", "for n in older if", "for n in older[1:] if"),
-    Mutant(POLICY + "dependency:DependencyPolicy.needs", "return Needs(barrier, tuple(", "return Needs(0, tuple("),
-    Mutant(POLICY + "dependency:DependencyPolicy.needs", "return Needs(barrier) if barrier else NOTHING", "return NOTHING"),
+    Mutant(
+        POLICY + "dependency:DependencyPolicy.needs",
+        "return Needs(barrier, tuple(",
+        "return Needs(0, tuple(",
+        harmless="the planner names the barrier among the older blocks",
+    ),
+    Mutant(
+        POLICY + "dependency:DependencyPolicy.needs",
+        "return Needs(barrier) if barrier else NOTHING",
+        "return NOTHING",
+        harmless="the planner names the barrier among the older blocks",
+    ),
     Mutant(
         POLICY + "dependency:DependencyPolicy.needs",
         "Needs(max(barrier, steps[0]))",

@@ -167,7 +167,8 @@ def _life(chance: random.Random, shape: Shape, *, last: bool, batches: bool) -> 
     faults = {chance.randint(1, count): chance.choices(KINDS, k=chance.randint(1, 2)) for _ in range(chance.choice((0, 0, 1, 3, 6)))}
     if last:
         return Life(options, faults)
-    kind, where = chance.random(), chance.randint(1, count)
+    # An early one meets workers that have no session yet.
+    kind, where = chance.random(), chance.randint(1, count if chance.random() < 0.6 else 12)
     if kind < 0.1:
         return Life(options, faults, rival=where)
     if kind < 0.35:
