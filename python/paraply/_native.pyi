@@ -1540,6 +1540,7 @@ class RowDecoder:
         tables: The requested tables.
         operations: The requested operations: ``insert``, ``update``, ``delete``.
         values: Columns of one table (name, and True for bytes), if images are structs.
+        whole: True to refuse an after image that lacks one of these columns, where it would be null.
     """
 
     def __new__(
@@ -1549,6 +1550,7 @@ class RowDecoder:
         tables: TableFilter | None = None,
         operations: Sequence[str] | None = None,
         values: Sequence[tuple[str, bool]] | None = None,
+        whole: bool = False,
     ) -> Self: ...
     def begin(self, batch: TransactionBatch, catalog: Catalog) -> None:
         """Begin with transactions, under the definitions valid now."""

@@ -6,7 +6,7 @@ use arrow_array::builder::{BinaryBuilder, StringBuilder};
 use arrow_array::{Array, ArrayRef, MapArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
-use paraply_binlog::rows::image_cursor::{Decoded, Malformed};
+use paraply_binlog::rows::image_cursor::{Decoded, INCOMPLETE_ROW, Malformed};
 use paraply_binlog::rows::values::value_text::{TableForm, write_value};
 use paraply_core::value::Value;
 
@@ -31,6 +31,14 @@ impl ImageColumn {
             None => Self::Map(MapColumn::default()),
             Some(wanted) => Self::Struct(StructColumn::new(wanted)),
         }
+    }
+
+    /// Returns the column; if `whole`, a struct whose image lacks a value is an error.
+    pub fn whole(mut self, whole: bool) -> Self {
+        if let Self::Struct(column) = &mut self {
+            column.whole = whole;
+        }
+        self
     }
 
     /// Returns the type of the column, which is the same for every batch of a stream.
@@ -199,6 +207,7 @@ pub struct StructColumn {
     places: (u64, Vec<Option<usize>>),
     present: Vec<bool>,
     text: Vec<u8>,
+    whole: bool,
 }
 
 impl StructColumn {
@@ -217,6 +226,7 @@ impl StructColumn {
             places: (0, Vec::new()),
             present: Vec::new(),
             text: Vec::new(),
+            whole: false,
         }
     }
 
@@ -225,6 +235,9 @@ impl StructColumn {
         for (column, place) in self.columns.iter_mut().zip(&self.places.1) {
             let value = place.and_then(|place| image.get(place).copied().flatten());
             let form = place.and_then(|place| table.columns.get(place)).map(|column| &column.form);
+            if self.whole && (value.is_none() || form.is_none()) {
+                return Err(Malformed { what: INCOMPLETE_ROW, at: 0 });
+            }
             let (Some(value), Some(form)) = (value.filter(|value| !value.is_null()), form) else {
                 column.builder.append_null();
                 continue;
@@ -239,6 +252,9 @@ impl StructColumn {
                 }
                 (builder, _) => {
                     let told = write_value(form, &value, old, &mut self.text)?;
+                    if self.whole && !told {
+                        return Err(Malformed { what: INCOMPLETE_ROW, at: 0 });
+                    }
                     if matches!(value, Value::Timestamp { .. }) {
                         self.text.push(b'Z'); // otherwise it is read as a time without a zone
                     }

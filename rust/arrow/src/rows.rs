@@ -67,6 +67,8 @@ pub struct RowDecoder {
     schema: SchemaRef,
     places: Vec<usize>,
     values: Option<Vec<Wanted>>,
+    /// True if an after image that lacks a value is an error.
+    whole: bool,
     open: Option<(Source, Progress)>,
 }
 
@@ -95,6 +97,7 @@ impl RowDecoder {
     /// * `tables`: tables whose rows are given; all where the filter is empty.
     /// * `operations`: operations whose rows are given; all where there are none.
     /// * `values`: columns of one table, for images that are structs of these.
+    /// * `whole`: true to refuse an after image that lacks one of these columns, where it would be null.
     ///
     /// # Errors
     ///
@@ -104,6 +107,7 @@ impl RowDecoder {
         tables: TableFilter,
         operations: Option<Vec<String>>,
         values: Option<Vec<Wanted>>,
+        whole: bool,
     ) -> Result<Self, Error> {
         let schema = schema(values.as_deref());
         let places: Result<Vec<usize>, _> = columns.iter().map(|name| schema.index_of(name)).collect();
@@ -118,6 +122,7 @@ impl RowDecoder {
             schema,
             places,
             values,
+            whole,
             open: None,
         })
     }
@@ -134,7 +139,7 @@ impl RowDecoder {
     /// [`Error::Log`] for a damaged row event.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, Error> {
         let Some((source, mut at)) = self.open.take() else { return Ok(None) };
-        let mut columns = Columns::new(&self.places, self.values.as_deref());
+        let mut columns = Columns::new(&self.places, self.values.as_deref(), self.whole);
         while let Some(transaction) = source.batch.transactions.get(at.transaction) {
             if source.batch.wanted.get(at.transaction) == Some(&true) {
                 let added = self
@@ -242,13 +247,14 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(places: &[usize], values: Option<&[Wanted]>) -> Self {
+    fn new(places: &[usize], values: Option<&[Wanted]>, whole: bool) -> Self {
+        let [key, before, after] = [None, values, values].map(ImageColumn::new);
         Self {
             wanted: (0..WIDTH).map(|place| places.contains(&place)).collect(),
             numbers: Default::default(),
             texts: Default::default(),
             committed_at: TimestampMicrosecondBuilder::new().with_timezone("UTC"),
-            images: [ImageColumn::new(None), ImageColumn::new(values), ImageColumn::new(values)],
+            images: [key, before, after.whole(whole)],
             rows: 0,
         }
     }

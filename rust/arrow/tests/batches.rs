@@ -45,7 +45,7 @@ fn rows(decoder: &mut RowDecoder, batch: Batch) -> Vec<RecordBatch> {
 fn decoder(columns: &[&str], tables: TableFilter, operations: Option<&[&str]>) -> RowDecoder {
     let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
     let operations = operations.map(|names| names.iter().map(ToString::to_string).collect());
-    RowDecoder::new(&columns, tables, operations, None).expect("columns of the schema")
+    RowDecoder::new(&columns, tables, operations, None, false).expect("columns of the schema")
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn columns_operations_and_transactions_are_chosen() {
     assert!(rows(&mut decoder(&["position"], excluded, None), whole.clone()).is_empty());
     whole.wanted.fill(false);
     assert!(rows(&mut decoder(&["position"], TableFilter::default(), None), whole).is_empty());
-    let unknown = RowDecoder::new(&["nothing".to_owned()], TableFilter::default(), None, None);
+    let unknown = RowDecoder::new(&["nothing".to_owned()], TableFilter::default(), None, None, false);
     assert!(matches!(unknown, Err(Error::Usage(_))));
 }
 

@@ -9,6 +9,10 @@ use crate::error::Fault;
 pub const UNKNOWN_FRACTION: &str =
     "a temporal value of MariaDB's format of before 10.1.2, whose digits of a second are not known";
 
+/// Description of a row that lacks a value which the reader must have.
+pub const INCOMPLETE_ROW: &str = "the log leaves columns out of a changed row, or holds a part of a JSON document only; set \
+                                  binlog_row_image=FULL and binlog_row_value_options='' on the source, and read the log from there on";
+
 /// Bytes of an event that have no meaning in the format.
 ///
 /// The position counts from the first byte of what was being read: an event's header, or a JSON document.
@@ -24,7 +28,7 @@ pub struct Malformed {
 impl From<Malformed> for Fault {
     fn from(error: Malformed) -> Self {
         match error.what {
-            UNKNOWN_FRACTION => Self::not_understood(error.what),
+            UNKNOWN_FRACTION | INCOMPLETE_ROW => Self::not_understood(error.what),
             _ => Self::damaged(error.to_string()),
         }
     }

@@ -28,6 +28,7 @@ pub fn row_schema(py: Python<'_>, values: Option<Vec<Wanted>>) -> PyResult<Bound
 ///     tables: The requested tables.
 ///     operations: The requested operations: ``insert``, ``update``, ``delete``.
 ///     values: Columns of one table (name, and True for bytes), if images are structs.
+///     whole: True to refuse an after image that lacks one of these columns, where it would be null.
 #[pyclass(name = "RowDecoder", module = "paraply._native", frozen)]
 pub struct PyRowDecoder {
     state: Mutex<RowDecoder>,
@@ -43,15 +44,16 @@ impl PyRowDecoder {
 impl PyRowDecoder {
     #[new]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
-    #[pyo3(signature = (columns, *, tables=None, operations=None, values=None))]
+    #[pyo3(signature = (columns, *, tables=None, operations=None, values=None, whole=false))]
     fn new(
         columns: Vec<String>,
         tables: Option<&PyTableFilter>,
         operations: Option<Vec<String>>,
         values: Option<Vec<Wanted>>,
+        whole: bool,
     ) -> PyResult<Self> {
         let tables = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
-        let decoder = RowDecoder::new(&columns, tables, operations, values).map_err(Error::from)?;
+        let decoder = RowDecoder::new(&columns, tables, operations, values, whole).map_err(Error::from)?;
         Ok(Self { state: Mutex::new(decoder) })
     }
 
