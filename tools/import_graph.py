@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("spark", "bench", "group"),
-    ("archive",),
+    ("archive", "lake"),
     ("replication", "analysis", "undo"),
     ("applier",),
     ("observe",),

@@ -35,7 +35,7 @@ else:
             "paraply.logs": ("open_log",),
             "paraply.targets": ("make_target", "open_target"),
         },
-        modules=("analysis", "applier", "archive", "explain", "hashing", "logs", "schema", "targets"),
+        modules=("analysis", "applier", "archive", "explain", "hashing", "lake", "logs", "schema", "targets"),
     )
 
 __all__ = [

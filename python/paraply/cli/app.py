@@ -22,7 +22,7 @@ __all__ = ["app", "main"]
 
 COMMANDS = (
     "apply", "replicate", "serve", "archive", "status", "pause", "resume", "forget", "doctor", "database",
-    "verify", "analyze", "stamp", "trace", "rows", "undo", "group", "demo", "bench",
+    "verify", "analyze", "stamp", "trace", "rows", "lake", "undo", "group", "demo", "bench",
 )  # fmt: skip
 """Command names in the order of the help; each command is the function of its name."""
 

@@ -33,6 +33,7 @@ _COMMANDS = {
     "Replay and replicate": ("apply", "replicate", "serve", "archive"),
     "Watch and steer": ("status", "pause", "resume", "forget", "doctor", "database"),
     "Look into logs": ("rows", "analyze", "trace", "verify", "stamp"),
+    "Feed other systems": ("lake",),
     "Mend": ("undo",),
     "Try": ("demo", "group", "bench"),
 }

@@ -1,0 +1,53 @@
+"""Options of writing a lake, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from paraply.applier.selection.filters import Filters
+from paraply.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paraply.schema.model import Table
+
+__all__ = ["BATCH_BYTES", "BATCH_ROWS", "LakeOptions"]
+
+BATCH_ROWS = 100_000
+BATCH_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LakeOptions:
+    """What is read, and where it is written.
+
+    Attributes:
+        logs: Binlogs or relay logs, in order, as ``open_log`` takes them.
+        into: Folder or URL of the lake.
+        form: ``delta`` or ``iceberg``.
+        filters: Filters by database and table.
+        definitions: Table definitions at the start of the logs.
+        start_after: GTID set that the lake's tables hold already; None for a lake that is new, or that has a published state.
+        batch_rows: Row changes after which a state is published, at the next end of a transaction.
+        batch_bytes: Bytes of row changes after which one is; also how many are held in memory.
+
+    Raises:
+        UsageError: A limit is not positive.
+    """
+
+    logs: Sequence[Path | str]
+    into: str
+    form: str = "delta"
+    filters: Filters = field(default_factory=Filters)
+    definitions: Sequence[Table] = ()
+    start_after: str | None = None
+    batch_rows: int = BATCH_ROWS
+    batch_bytes: int = BATCH_BYTES
+
+    def __post_init__(self) -> None:
+        """Check the limits."""
+        if self.batch_rows < 1 or self.batch_bytes < 1:
+            raise UsageError("a batch has at least one row and one byte")
