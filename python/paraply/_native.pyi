@@ -1099,6 +1099,66 @@ def relay_format(server_version: str = "9.7.0", *, server_id: int = 1, created: 
     """Return a format description event of MySQL 8.0 or later."""
 
 @final
+class RowEvents:
+    """Iterator over the blocks of ``row_events``."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Block: ...
+
+def row_events(block: Block) -> RowEvents:
+    """Return an iterator over the row events of a block, each as a block of its own.
+
+    Raises:
+        LogDamaged: A row event is damaged.
+    """
+
+@final
+class SingleRow:
+    """One changed row of a block.
+
+    Attributes:
+        database: The database.
+        table: The table.
+        operation: ``insert``, ``update`` or ``delete``.
+        before: Columns and values as text before the change, in order; a value is None for NULL. None for an insert.
+        after: The same after the change; None for a deletion.
+        missing: Columns that the image after the change lacks, or holds only as differences.
+    """
+
+    @property
+    def database(self) -> str: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def before(self) -> list[tuple[str, str | None]] | None: ...
+    @property
+    def after(self) -> list[tuple[str, str | None]] | None: ...
+    @property
+    def missing(self) -> list[str]: ...
+    @property
+    def block(self) -> Block:
+        """The change as a block of its own."""
+    @property
+    def overwriting(self) -> Block | None:
+        """The change for a target whose row differs: for an insert an update of the row with its key, for an update an insert.
+
+        None for a deletion, and where the log has only the differences of a document.
+        """
+
+def single_rows(block: Block, catalog: Catalog) -> list[SingleRow]:
+    """Return the rows of a block in order.
+
+    Args:
+        block: The block.
+        catalog: Definitions of its tables, for the names and types of columns that the log does not describe.
+
+    Raises:
+        LogDamaged: A row event is damaged.
+    """
+
+@final
 class TransactionBatch:
     """Batch of transactions."""
 

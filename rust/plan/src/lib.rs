@@ -14,6 +14,7 @@ pub mod ledger;
 pub mod planner;
 pub mod record;
 pub mod renumber;
+pub mod single_rows;
 pub mod split;
 pub mod stamp;
 pub mod trace;

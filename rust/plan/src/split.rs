@@ -16,9 +16,11 @@ use crate::write_sets::{Scratch, transaction_write_set};
 /// A row event and the table map that it needs, as indices of the transaction's events; the smallest part of a
 /// transaction.
 #[derive(Debug, Clone, Copy)]
-struct Unit {
-    map: usize,
-    rows: usize,
+pub(crate) struct Unit {
+    /// The table map.
+    pub(crate) map: usize,
+    /// The row event.
+    pub(crate) rows: usize,
 }
 
 /// Splits a transaction into at most `most` parts, each a block with some of its row events in their order.
@@ -65,7 +67,7 @@ pub fn split_rows(
 }
 
 /// Returns the units of a transaction in order; events without rows are left out.
-fn units(transaction: &Transaction) -> Result<Vec<Unit>, RowsError> {
+pub(crate) fn units(transaction: &Transaction) -> Result<Vec<Unit>, RowsError> {
     let mut maps: Vec<(u64, usize)> = Vec::new();
     let mut units = Vec::new();
     for (index, event) in transaction.events.iter().enumerate() {
@@ -87,7 +89,7 @@ fn units(transaction: &Transaction) -> Result<Vec<Unit>, RowsError> {
 }
 
 /// Returns a transaction of these units; each of them ends a statement, so that none depends on another.
-fn part_of(whole: &Transaction, units: &[Unit]) -> Transaction {
+pub(crate) fn part_of(whole: &Transaction, units: &[Unit]) -> Transaction {
     let size = units.iter().map(|unit| whole.events[unit.rows].range.len()).sum();
     let mut data = Vec::with_capacity(size);
     let mut events = Vec::with_capacity(units.len() * 2);
@@ -120,7 +122,7 @@ fn append(data: &mut Vec<u8>, whole: &Transaction, event: &RawEvent) -> Range<us
 }
 
 /// Returns the transaction without its rows; errors of a part name its position in the log.
-fn header_of(whole: &Transaction) -> Transaction {
+pub(crate) fn header_of(whole: &Transaction) -> Transaction {
     Transaction {
         identity: whole.identity.clone(),
         snapshot: None,

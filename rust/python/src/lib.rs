@@ -74,6 +74,8 @@ mod _native {
     #[pymodule_export]
     use crate::plan::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};
     #[pymodule_export]
+    use crate::plan::single_rows::{PyRowEvents, PySingleRow, row_events, single_rows};
+    #[pymodule_export]
     use crate::plan::stamper::PyLogStamper;
     #[pymodule_export]
     use crate::plan::verifier::{PyComparison, PyDependencyVerifier, PyStampVerifier, PyTrackerVerifier};

@@ -15,6 +15,7 @@ mod places;
 pub mod renames;
 pub mod row_statement;
 pub mod row_walk;
+pub mod single_rows;
 pub mod step_rows;
 pub mod table_check;
 pub mod table_map;

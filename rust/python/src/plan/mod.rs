@@ -8,5 +8,6 @@ pub mod ledger;
 pub mod numberer;
 pub mod planner;
 pub mod resolver;
+pub mod single_rows;
 pub mod stamper;
 pub mod verifier;
