@@ -191,8 +191,8 @@ _JOBS = [
     ),
 ]
 _WORKERS = [
-    Mutant(WORKER + "_get_in", "if committing and self._is_in(job, block):", "if False:"),
-    Mutant(WORKER + "_get_in", "if committing and self._is_in(job, block):", "if committing:"),
+    Mutant(WORKER + "_get_in", "if committing and was_committed(run, ticket, block):", "if False:"),
+    Mutant(WORKER + "_get_in", "if committing and was_committed(run, ticket, block):", "if committing:"),
     Mutant(WORKER + "_get_in", "self._wait_turn(job)\n                committing = True", "self._wait_turn(job)"),
     Mutant(WORKER + "_get_in", "self._wait_turn(job)", "pass"),
     Mutant(WORKER + "_get_in", "if not part_of_job:", "if True:", harmless="at most-of-the-time neighbours may change places"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from paraply.applier.commit.consistency import Consistency
 from paraply.applier.execute.drivers import InlineDriver, ThreadDriver
 from paraply.applier.execute.ending import complete_gtids
+from paraply.applier.execute.resolution import check_on_conflict
 from paraply.applier.execute.retry import RetryPolicy
 from paraply.applier.execute.run_state import RunState
 from paraply.applier.execute.split import PartMaker, PartWorkers
@@ -53,6 +54,7 @@ from paraply.observe.snapshot import make_report
 from paraply.observe.timeline import timeline_of
 from paraply.schema.given import as_catalog
 from paraply.targets import as_target
+from paraply.targets.conflicts import parse_on_conflict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from paraply.observe.status_json import RunIdentity
     from paraply.observe.timeline import Timeline
     from paraply.schema.catalog import SchemaCatalog
+    from paraply.targets.conflicts import OnConflict
     from paraply.targets.protocol import LocalTime, Target
     from paraply.targets.two_phase import BranchTarget
 
@@ -124,6 +127,7 @@ class Applier:
         rename_table: Tables with another name on the target, each as ``database.table=database.table``.
         local_time: Asks the source for a local time, where only the source knows its time zone.
         skip: Transactions to leave out: a GTID set, or text, in which a GTID of MariaDB stands for itself. They count as executed.
+        on_conflict: Treatment of rows that do not fit the target: ``stop``, ``log`` or ``overwrite``.
 
     Raises:
         UsageError: An option, or a combination of options, is not allowed (R21a).
@@ -166,6 +170,7 @@ class Applier:
         rename_table: Sequence[str] = (),
         local_time: LocalTime | None = None,
         skip: GtidSet | str | None = None,
+        on_conflict: OnConflict | Literal["stop", "log", "overwrite"] = "stop",
     ) -> None:
         way = parse_via(via)
         target = as_target(target)
@@ -174,6 +179,12 @@ class Applier:
         check_combination(policy, consistency, merge, gtid)
         check_timestamp_column(policy, timestamp_column)
         check_channel(channel)
+        check_on_conflict(
+            parse_on_conflict(on_conflict),
+            by_replication=way is Via.REPLICATION,
+            keeps_order=Consistency(consistency).keeps_order,
+            allow_nontransactional=allow_nontransactional,
+        )
         limits_of = Limits(parse_retries(retries), patience, limits)
         self._beside = beside_logs(paths)
         self._options = Options(
@@ -200,6 +211,7 @@ class Applier:
             max_rate=max_rate,
             renames=renames,
             local_time=local_time,
+            on_conflict=parse_on_conflict(on_conflict),
         )
         check_via_family(self._options, target)
         check_via(self._options)
@@ -374,6 +386,7 @@ class Applier:
             optimistic=policy.optimistic,
             low=start.progress.low if start.mariadb else None,
         )
+        run.on_conflict = options.on_conflict
         if parts is not None:
             self._executor = run.target.executor = PartWorkers(cast("BranchTarget", self._target), parts, options.workers - 1)
         run.notes.extend(start.progress.notes)

@@ -12,6 +12,7 @@ from paraply.applier.schedule.batching import may_merge
 from paraply.errors import UsageError
 from paraply.observe.status_json import RunIdentity
 from paraply.schema.renames import KEPT_NAMES, Renames
+from paraply.targets.conflicts import OnConflict
 
 if TYPE_CHECKING:
     from paraply.applier.commit.consistency import Consistency
@@ -103,6 +104,9 @@ class Options:
 
     local_time: LocalTime | None = None
     """Asks the source for a local time; None if there is no source to ask."""
+
+    on_conflict: OnConflict = OnConflict.STOP
+    """Treatment of rows that do not fit the target."""
 
     def __post_init__(self) -> None:
         """Check the options that can be checked alone."""

@@ -30,6 +30,7 @@ from paraply.cli.options import (
     MaxRate,
     Merge,
     Metrics,
+    OnConflict,
     Quiet,
     RenamedDatabases,
     RenamedTables,
@@ -47,6 +48,7 @@ from paraply.cli.terminal import output
 from paraply.cli.terminal.dry_run import dry_run_json, show_dry_run, show_plan
 from paraply.cli.terminal.progress import apply_line
 from paraply.errors import UsageError
+from paraply.observe.conflicts import conflict_lines, conflicts_json
 
 if TYPE_CHECKING:
     from paraply.applier import Applier, ApplyReport
@@ -69,6 +71,8 @@ EXAMPLES = """
   paraply apply binlog.00004* --to mysql://root@127.0.0.1 --skip 3e11fa47-71ca-11e1-9e33-c80aa9429562:2517
 
   paraply apply binlog.00004* --to mysql://root@127.0.0.1 --stop-before binlog.000042:73219
+
+  paraply apply binlog.00004* --to mysql://root@127.0.0.1 --on-conflict log
 
   paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
 
@@ -116,6 +120,7 @@ def apply(
     metrics: Metrics = None,
     trace: TraceFile = None,
     max_rate: MaxRate = None,
+    on_conflict: OnConflict = "stop",
     rename_database: RenamedDatabases = None,
     rename_table: RenamedTables = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be applied, and write nothing.")] = False,
@@ -145,6 +150,7 @@ def apply(
         from paraply.logs import log_paths
         from paraply.logs.archived import Wanted
         from paraply.targets import open_target
+        from paraply.targets.conflicts import parse_on_conflict
 
         nonlocal applier
         decision = ddl_decision(ddl_done, ddl_not_done)
@@ -176,6 +182,7 @@ def apply(
                 on_progress=line.update if line is not None else None,
                 trace=trace,
                 max_rate=max_rate,
+                on_conflict=parse_on_conflict(on_conflict),
                 lower_case_table_names=lower_case_table_names,
                 rename_database=rename_database or (),
                 rename_table=rename_table or (),
@@ -293,6 +300,7 @@ def report_json(report: ApplyReport) -> dict[str, Any]:
         "filtered": report.filtered,
         "stop": report.stop.as_json() if report.stop is not None else None,
         "skip": report.skip.as_json() if report.skip is not None else None,
+        "conflicts": conflicts_json(report.conflicts, report.on_conflict),
         "notes": report.notes,
         "rows": report.rows,
         "executed": report.executed,
@@ -321,6 +329,8 @@ def show(report: ApplyReport) -> None:
     if report.stop is not None:
         asked = f", as {escape(report.stop.asked)} asked" if report.stop.asked else ""
         output.console.print(f"stopped {report.stop}{asked}", soft_wrap=True)
+    for line in conflict_lines(report.conflicts):
+        output.console.print(escape(line), soft_wrap=True)
     for note in report.notes:
         output.console.print(escape(note), soft_wrap=True)
     for reason, table, count in report.fallbacks:

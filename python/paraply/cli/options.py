@@ -27,6 +27,7 @@ __all__ = [
     "MaxRate",
     "Merge",
     "Metrics",
+    "OnConflict",
     "Quiet",
     "RenamedDatabases",
     "RenamedTables",
@@ -136,6 +137,14 @@ TraceFile = Annotated[
 
 MaxRate = Annotated[int | None, typer.Option(metavar="ROWS", help="Apply at most so many rows a second, on average.")]
 """Limit of the rate."""
+
+OnConflict = Annotated[
+    str,
+    typer.Option(
+        metavar="MODE", help="A row that is missing or exists already: stop, log the change and leave it out, or overwrite the row."
+    ),
+]
+"""Treatment of rows that do not fit the target."""
 
 AllowNontransactional = Annotated[
     bool, typer.Option("--allow-nontransactional", help="Accept tables without transactions; they lose exactly-once.")

@@ -37,6 +37,7 @@ from paraply.cli.options import (
     MaxRate,
     Merge,
     Metrics,
+    OnConflict,
     Quiet,
     RenamedDatabases,
     RenamedTables,
@@ -73,6 +74,8 @@ EXAMPLES = """
   paraply replicate --from mysql://repl@db1.example.org --to mysql://app@localhost --via replication --workers 8
 
   paraply replicate --from mysql://repl@db1.example.org --to mysql://app@localhost --skip 3e11fa47-71ca-11e1-9e33-c80aa9429562:2517
+
+  paraply replicate --from mysql://repl@db1.example.org --to mysql://app@localhost --on-conflict overwrite
 
   paraply replicate --from mysql://repl@db1.example.org --relay-log /var/lib/paraply/relay --no-apply
 
@@ -135,6 +138,7 @@ def replicate(
     metrics: Metrics = None,
     trace: TraceFile = None,
     max_rate: MaxRate = None,
+    on_conflict: OnConflict = "stop",
     rename_database: RenamedDatabases = None,
     rename_table: RenamedTables = None,
     channel: Channel = "default",
@@ -163,6 +167,7 @@ def replicate(
                 "--metrics": metrics,
                 "--trace": trace,
                 "--max-rate": max_rate,
+                "--on-conflict": None if on_conflict == "stop" else on_conflict,
             },
             defaults_file=defaults_file,
             as_json=as_json,
@@ -171,12 +176,21 @@ def replicate(
         return
 
     def body() -> tuple[int, Mapping[str, Any]]:
+        from paraply.applier.execute.resolution import check_on_conflict
         from paraply.applier.selection.filters import parse_filters
         from paraply.replication import Replication, ReplicationOptions, parse_source, parse_until
         from paraply.targets import make_target, open_target
+        from paraply.targets.conflicts import parse_on_conflict
 
         nonlocal replication
         decision = ddl_decision(ddl_done, ddl_not_done)
+        treatment = parse_on_conflict(on_conflict)
+        check_on_conflict(
+            treatment,
+            by_replication=via == "replication",
+            keeps_order=consistency != "eventual",
+            allow_nontransactional=allow_nontransactional,
+        )
         if policy not in POLICIES:
             raise UsageError(f"--policy {policy}: a live replication accepts one of {', '.join(POLICIES)}")
         served = metrics_address(metrics)
@@ -208,6 +222,7 @@ def replicate(
                     "via": via_setting(via),
                     "listen": listen,
                     "max_rate": max_rate,
+                    "on_conflict": treatment,
                     "allow_nontransactional": allow_nontransactional,
                     "ddl_decision": decision,
                     "schema": tables_of(schema),

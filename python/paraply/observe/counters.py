@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from paraply.logs.skipping import SkipResult
     from paraply.logs.stop_point import StopPlace
+    from paraply.observe.conflicts import ConflictCount
 
 __all__ = ["ApplyReport", "Counters", "WorkerCounters"]
 
@@ -111,6 +112,7 @@ class Counters:
         bytes_total: Bytes of the logs up to their end, or up to the stop once it is found.
         seconds_left: Estimated seconds left at the present rate; None if not known yet.
         foreign_blockers: Connections that block the oldest block and do not belong to this process.
+        conflicts: Row changes that did not fit the target (``--on-conflict``).
         workers: Counters of each worker.
     """
 
@@ -148,6 +150,7 @@ class Counters:
     bytes_total: int = 0
     seconds_left: float | None = None
     foreign_blockers: tuple[int, ...] = ()
+    conflicts: int = 0
     workers: tuple[WorkerCounters, ...] = ()
 
 
@@ -175,6 +178,8 @@ class ApplyReport:
         fallbacks: (reason, table, count) of coarser write sets (R13).
         notes: Remarks for the user.
         workers: Counters of each worker.
+        conflicts: Row changes that did not fit the target, by table and kind.
+        on_conflict: Treatment of these changes: ``stop``, ``log`` or ``overwrite``.
     """
 
     transactions: int = 0
@@ -196,3 +201,5 @@ class ApplyReport:
     fallbacks: list[tuple[str, str, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     workers: list[WorkerCounters] = field(default_factory=list)
+    conflicts: tuple[ConflictCount, ...] = ()
+    on_conflict: str = "stop"

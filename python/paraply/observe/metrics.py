@@ -166,6 +166,7 @@ def _of_applying(page: _Page, counters: Counters) -> None:
     page.counter("retries_total", "Blocks rolled back and applied again, whatever the reason.", counters.retries)
     page.counter("younger_rolled_back_total", "Retries in which a younger transaction released locks for an older one.", counters.rollbacks)
     page.counter("reconnects_total", "New connections after lost ones.", counters.reconnects)
+    page.counter("conflicts_total", "Row changes that did not fit the target.", counters.conflicts)
     page.gauge("serial", "1 while a storm of retries restricts the apply to one block at a time.", int(counters.serial))
     page.gauge("merge_transactions", "Most transactions that become one commit now.", counters.merge)
     page.gauge("foreign_blockers", "Connections of other processes that block the oldest block.", len(counters.foreign_blockers))

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from paraply._native import Block, GtidSet
+    from paraply.observe.conflicts import ConflictTally
     from paraply.observe.counters import WorkerCounters
     from paraply.observe.timeline import Timeline
     from paraply.targets.channel_status import Pause
+    from paraply.targets.conflicts import OnConflict
 
 __all__ = ["AppliedJob", "BatchSize", "JobQueue", "ObservedRun", "ObservedWorker", "OrderedCommits", "Pausable", "RetryStorms"]
 
@@ -112,6 +114,14 @@ class ObservedRun(Protocol):
     @property
     def last_block(self) -> Block | None:
         """The newest committed block."""
+
+    @property
+    def on_conflict(self) -> OnConflict:
+        """Treatment of row changes that do not fit."""
+
+    @property
+    def conflicts(self) -> ConflictTally:
+        """Row changes that did not fit."""
 
     @property
     def handed(self) -> Block | None:

@@ -97,6 +97,7 @@ def take_counters(
         bytes_total=estimate.total if estimate is not None else 0,
         seconds_left=estimate.seconds_left if estimate is not None else None,
         foreign_blockers=run.foreign_blockers,
+        conflicts=run.conflicts.total,
         workers=counters,
     )
 
@@ -133,4 +134,6 @@ def make_report(run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker])
         fallbacks=feed.fallbacks,
         notes=list(run.notes),
         workers=counters,
+        conflicts=run.conflicts.counts(),
+        on_conflict=run.on_conflict.value,
     )

@@ -18,6 +18,7 @@ from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.inspect import parse_gtids
 from paraply.applier.selection.renaming import parse_renames
 from paraply.errors import ConnectionFailed, ParaplyError, StopNotReached, UsageError
+from paraply.observe.conflicts import joined
 from paraply.observe.counters import Counters
 from paraply.observe.timeline import Timeline
 from paraply.replication.receiver import Receiver
@@ -444,4 +445,5 @@ def _added(before: ApplyReport | None, report: ApplyReport | None) -> ApplyRepor
         seconds=before.seconds + report.seconds,
         retries=before.retries + report.retries,
         reconnects=before.reconnects + report.reconnects,
+        conflicts=joined(before.conflicts, report.conflicts),
     )

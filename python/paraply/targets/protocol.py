@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from paraply.targets.conflicts import OnConflict
 from paraply.targets.ddl_answer import DdlAnswer
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class ApplyPlan:
         live: Whether the target is a replica of a live source, so that ``auto`` prefers a mode that keeps its GTIDs right at every moment.
         local_time: Asks the source for a local time; None if there is no source to ask.
         first_gtid: GTID of the log's first transaction; empty if it is not known.
+        on_conflict: Treatment of rows that do not fit the target.
     """
 
     channel: str
@@ -77,6 +79,7 @@ class ApplyPlan:
     live: bool = False
     local_time: LocalTime | None = field(default=None, compare=False)
     first_gtid: str = field(default="", compare=False)
+    on_conflict: OnConflict = field(default=OnConflict.STOP, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

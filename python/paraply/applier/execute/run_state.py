@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from paraply.applier.commit.commit_order import CommitOrder
 from paraply.applier.commit.consistency import Consistency
@@ -12,16 +12,17 @@ from paraply.applier.execute.retry import RetryPolicy, StormGuard
 from paraply.applier.execute.scheduled_event_note import logged_event
 from paraply.applier.execute.split import SplitSession
 from paraply.applier.schedule.contention import Contention, tables_of
-from paraply.errors import ConnectionFailed, TemporaryFailure
+from paraply.errors import ConnectionFailed
+from paraply.observe.conflicts import ConflictTally
 from paraply.observe.outage import Outage
 from paraply.runtime import runtime
+from paraply.targets.conflicts import OnConflict
 from paraply.targets.ddl_answer import DdlAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from paraply._native import Block, GtidSet
-    from paraply.applier.commit.commit_order import Ticket
     from paraply.applier.execute.split import PartWorkers
     from paraply.applier.schedule.job_list import JobList
     from paraply.observe.timeline import Timeline
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RunState", "SharedTarget"]
 
-T = TypeVar("T")
 _log = logging.getLogger("paraply.applier")
 
 _STEP = 0.05
@@ -134,6 +134,10 @@ class RunState:
         """True if the target runs scheduled events, which a logged statement may make or change."""
         self.answer = DdlAnswer()
         """The user's answer about a statement that was made by hand."""
+        self.on_conflict = OnConflict.STOP
+        """Treatment of rows that do not fit the target."""
+        self.conflicts = ConflictTally()
+        """Row changes that did not fit."""
         self.transactions = 0
         self.commits = 0
         self.skipped = 0
@@ -266,20 +270,6 @@ class RunState:
         if lost_at is not None:
             self._losses_known_until = runtime.monotonic() + _LOSS_SECONDS
             _log.info("connected to the target again, after %.1f s", runtime.monotonic() - lost_at, extra={"event": "connected"})
-
-    def when_available(self, ticket: Ticket, ask: Callable[[], T], remark: str = "") -> T:
-        """Return the target's answer; retry as long as a server may need to restart, each time with a remark in the log."""
-        attempt = 0
-        while True:
-            try:
-                return ask()
-            except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that hits the first query of a new session
-                attempt += 1
-                if attempt >= self.retry.reconnects:
-                    raise
-                if remark:
-                    _log.info(remark)
-                self.order.pause(ticket, self.retry.reconnect_delay(attempt))
 
     def note(self, text: str) -> None:
         """Add a remark to the log and to the report; the report contains each text once."""

@@ -6,6 +6,8 @@ import contextlib
 from typing import TYPE_CHECKING, cast
 
 from paraply.applier.commit.commit_order import RollbackRequested, TicketState
+from paraply.applier.execute.availability import was_committed, when_available
+from paraply.applier.execute.resolution import count_conflicts, end_run, may_resolve
 from paraply.applier.schedule.contention import tables_of
 from paraply.applier.schedule.early_rows import steps_of
 from paraply.applier.schedule.policy import runs_statement
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from paraply.applier.schedule.job_list import Job, JobList
     from paraply.observe.worker_state import Wait
     from paraply.targets.batch import BatchSession
+    from paraply.targets.conflicts import Conflict, ConflictSession
     from paraply.targets.protocol import Session
 
 __all__ = ["Worker"]
@@ -55,6 +58,7 @@ class Worker:
         self._attempting = ""
         """Current activity of the attempt; empty if there is none."""
         self._has_stepped_back = False
+        self._conflicts: Sequence[Conflict] = ()
 
     def loop(self, jobs: JobList) -> None:
         """Take and process jobs until there are no more; the body of the thread."""
@@ -81,17 +85,13 @@ class Worker:
         now = runtime.perf_counter()
         self.counters.waits[self._idle_kind] += now - self._idle_since
         if self._run.timeline is not None and now - self._idle_since > _SHORTEST_WAIT:
-            self._run.timeline.slice(self._track, "wait", self._idle_since, now, {"for": self._idle_kind})
+            self._run.timeline.slice(self.counters.number + 1, "wait", self._idle_since, now, {"for": self._idle_kind})
         self._idle_since = now
-
-    @property
-    def _track(self) -> int:
-        return self.counters.number + 1
 
     def _show(self, name: str, begin: float, **more: object) -> None:
         """Add a slice of the current job to the timeline, from ``begin`` to now."""
         if self._run.timeline is not None and self.job is not None:
-            self._run.timeline.slice(self._track, name, begin, runtime.perf_counter(), block_arguments(self.job.block) | more)
+            self._run.timeline.slice(self.counters.number + 1, name, begin, runtime.perf_counter(), block_arguments(self.job.block) | more)
 
     def _on_idle(self, waits_for: Wait) -> None:
         """Record the reason of the wait; also called by the coordinator's thread, while this one sleeps."""
@@ -216,7 +216,8 @@ class Worker:
         """Commit the job's block as a whole, or its transactions one by one."""
         older = self._run.order.take_request(job.ticket) if job.ticket.rollback_requested else None
         if older is not None:  # requested before it began: it only has to wait
-            self._wait_for_older(job, older)
+            with self._waiting("older", states.STEPPING_BACK):
+                self._run.order.wait_for(job.ticket, older)
         try:
             self._get_in(job, job.block, tried=tried)
         except (PrecedingFailed, AlreadyRunning):
@@ -226,7 +227,7 @@ class Worker:
             if job.block.transaction_count > 1 and not isinstance(error, ConnectionFailed):
                 self._replay(job)
             else:
-                self._fail(job, job.block, error)
+                self._resolve(job, job.block, error)
         else:
             self._count_committed(job.block)
 
@@ -243,24 +244,30 @@ class Worker:
                 raise
             except ParaplyError as error:
                 self._rollback()
-                self._fail(job, part, error)
+                self._resolve(job, part, error)
             else:
                 self._count_committed(part)
 
-    def _fail(self, job: Job, block: Block, error: ParaplyError) -> None:
-        """End the run with the block's error, after all older blocks have committed (R18)."""
-        if error.gtid is None:
-            error.gtid = block.first_gtid
-        if error.file is None:
-            error.file, error.position = block.file, block.offset
-        order = self._run.order
-        order.wait_for(job.ticket, job.number - 1)
-        order.wait_turn(job.ticket)
-        order.finish(job.ticket, error)
-        self._run.abort(error)
-        raise error
+    def _resolve(self, job: Job, block: Block, error: ParaplyError) -> None:
+        """Apply a block whose rows do not fit row by row, if the run may; else end the run with its error."""
+        run = self._run
+        if not may_resolve(run.on_conflict, block, error):
+            end_run(run, job, block, error)
+        self.counters.retries += 1
+        try:
+            self._wait_turn_empty_handed(job)  # rows fit or do not fit what all older transactions left
+            self._get_in(job, block, part_of_job=True, resolving=True)
+        except (PrecedingFailed, AlreadyRunning):
+            raise
+        except ParaplyError as found:
+            self._rollback()
+            end_run(run, job, block, found)
+        count_conflicts(run, block, self._conflicts)
+        self._count_committed(block)
 
-    def _get_in(self, job: Job, block: Block, *, part_of_job: bool = False, tried: BatchOutcome | None = None) -> None:
+    def _get_in(
+        self, job: Job, block: Block, *, part_of_job: bool = False, tried: BatchOutcome | None = None, resolving: bool = False
+    ) -> None:
         """Apply and commit one block, with all allowed retries.
 
         Args:
@@ -268,6 +275,7 @@ class Worker:
             block: Its block.
             part_of_job: True if the job commits several blocks, so that it is not finished with this one.
             tried: Outcome of the first try in a batch.
+            resolving: True if rows that do not fit are treated as ``--on-conflict`` says.
         """
         run, ticket = self._run, job.ticket
         retries, losses, statement = 0, 0, runs_statement(block)
@@ -288,7 +296,10 @@ class Worker:
                     run.remark_on(block)
                     self.counters.connection_id = session.connection_id  # an XA transaction may have replaced the connection
                 else:
-                    self._apply_rows(session, job, block)
+                    if resolving:
+                        self._conflicts = cast("ConflictSession", session).apply_resolving(block)
+                    else:
+                        self._apply_rows(session, job, block)
                     self._end_attempt()
                     self._wait_turn(job)
                     committing = True
@@ -312,7 +323,7 @@ class Worker:
                 if losses > run.retry.reconnects:
                     raise ApplyFailed(f"the connection was lost {losses} times while this transaction was applied: {error}") from error
                 self._reconnect(job, error)
-                if committing and self._is_in(job, block):
+                if committing and was_committed(run, ticket, block):
                     return
             except (PrecedingFailed, AlreadyRunning):
                 raise
@@ -378,12 +389,9 @@ class Worker:
         counters.rollbacks, counters.retries = counters.rollbacks + 1, counters.retries + 1
         self._run.retried()
         again, self._has_stepped_back = self._has_stepped_back, True
-        # It would block the next older one in the same way: neighbours in an index often block each other all.
-        self._wait_for_older(job, job.number - 1 if again or self._run.is_in_order(job.block) else older)
-
-    def _wait_for_older(self, job: Job, older: int) -> None:
         with self._waiting("older", states.STEPPING_BACK):
-            self._run.order.wait_for(job.ticket, older)
+            # It would block the next older one in the same way: neighbours in an index often block each other all.
+            self._run.order.wait_for(job.ticket, job.number - 1 if again or self._run.is_in_order(job.block) else older)
 
     def _back_off(self, job: Job, error: TemporaryFailure, retries: int) -> None:
         """Roll back and pause before another try. If this block is the oldest, ask the younger ones to release their locks."""
@@ -425,14 +433,9 @@ class Worker:
 
     def _connect(self, job: Job) -> Session:
         """Open a session."""
-        session = self._session = self._run.when_available(job.ticket, self._run.target.session)
+        session = self._session = when_available(self._run, job.ticket, self._run.target.session)
         self.counters.connection_id = session.connection_id
         return session
-
-    def _is_in(self, job: Job, block: Block) -> bool:
-        """Return True if a commit in progress at the loss of the connection took effect; this keeps the commit exactly once."""
-        remark = f"not known yet: was block {block.id} committed?"
-        return self._run.when_available(job.ticket, lambda: self._run.target.committed(block), remark)
 
     @contextlib.contextmanager
     def _waiting(self, kind: str, state: str) -> Iterator[None]:

@@ -170,6 +170,7 @@ def run_preflight(
         live=options.live and keeps_gtids_right(options.merge),
         local_time=options.local_time,
         first_gtid=first.gtid or "",
+        on_conflict=options.on_conflict,
     )
     reads_tables = (bool(options.filters or options.timestamp_column) and not tables) or bool(options.renames)
     # Of a live log it is not known yet whether it ends an XA transaction that the target holds prepared.

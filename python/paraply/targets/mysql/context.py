@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from paraply._native import GtidSet
 from paraply.errors import ParaplyError, ServerError, UsageError
+from paraply.targets.conflicts import OnConflict
 from paraply.targets.ddl_answer import DdlAnswer
 from paraply.targets.mysql.errors import explain
+from paraply.targets.mysql.rows.conflict_tables import ConflictTables
 from paraply.targets.mysql.session_end import await_end
 from paraply.targets.mysql.sql import query_each
 
@@ -151,6 +153,8 @@ class MySqlContext(ChannelContext):
         max_packet: Bytes of the longest statement.
         sessions: The sessions of the run.
         answer: The user's answer about a statement that was made by hand.
+        on_conflict: Treatment of rows that do not fit.
+        conflict_tables: Definitions for the rows in the table of conflicts.
     """
 
     branches: BranchStore
@@ -162,6 +166,8 @@ class MySqlContext(ChannelContext):
     max_packet: int
     sessions: SessionNotes = field(default_factory=SessionNotes)
     answer: DdlAnswer = field(default_factory=DdlAnswer)
+    on_conflict: OnConflict = OnConflict.STOP
+    conflict_tables: ConflictTables = field(default_factory=ConflictTables)
 
     @property
     def takes_batches(self) -> bool:
@@ -198,6 +204,7 @@ class MySqlContext(ChannelContext):
             words: Words of the statement (``words_of``), if known.
         """
         self.checker.forget(words)
+        self.conflict_tables.forget()
         if self.last_writer is not None:
             self.last_writer.forget()
         if self.references is not None:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from paraply._native import format_statement
 from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
+from paraply.targets.conflicts import OnConflict
 from paraply.targets.ddl_answer import name_way_on
 from paraply.targets.mysql.batch_commit import apply_and_commit
 from paraply.targets.mysql.ddl.statement import StatementRunner
 from paraply.targets.mysql.errors import cascade_hint, explain, interrupted, names_a_row, table_of
+from paraply.targets.mysql.rows.conflicts import definitions_of, record_along, record_apart, resolve_rows
 from paraply.targets.mysql.rows.row_finder import FoundRow, RowFinder
 from paraply.targets.mysql.rows.sequences import row_statements
 from paraply.targets.mysql.sql import query_all, rows_of, to_text
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Block, ReferenceCheck
     from paraply.targets.batch import BatchOutcome
+    from paraply.targets.conflicts import Conflict
     from paraply.targets.mysql.context import MySqlContext
     from paraply.targets.mysql.sql import Connection
     from paraply.targets.two_phase import Branch
@@ -90,6 +93,13 @@ class MySqlSession:
             self._apply(block, steps=steps)
         except ParaplyError as error:
             raise self.explained(error, block) from None
+
+    def apply_resolving(self, block: Block) -> list[Conflict]:
+        """Apply a block of one transaction row by row, and record the changes that do not fit; see ``ConflictSession`` for the contract."""
+        try:
+            return self._apply_resolving(block)
+        except ParaplyError as error:
+            raise self.explained(error, block, search=True) from None
 
     def apply_part(self, block: Block, part: Block, split: str) -> None:
         """Apply the rows of one part like ``apply``; its commit decides that the branches with the other rows are committed."""
@@ -257,16 +267,10 @@ class MySqlSession:
             self.check_tables(block, source)
             self.send_format(source)
         writer = context.last_writer
-        before = context.mode.start(block.first_gtid)
-        if writer is not None:
-            before = [writer.settings, *before]
-        writes = context.mode.writes_progress
-        guard = context.store.write(self.slot, context.ledger.mark(block, self.slot), context.epoch) if writes else context.store.fence()
-        head = [*before, guard]
+        head = self._head(block, [writer.settings] if writer is not None else [])
+        guarded = len(head) - 1
         if decision is not None:
             head.append(decision)
-        self._open, self._left = block, bool(context.mode.end())
-        context.sessions.note([block], self._connection.connection_id)
         written = writer.statements(self._connection, block) if writer is not None and rows else []
         own = rows and writer is None
         sources = (source,) if steps is None else steps
@@ -274,13 +278,36 @@ class MySqlSession:
         statements = (statement for some in made for statement in some) if own else iter(())
         first = next(statements, None)
         along = [first] if first is not None and self._goes_along(head, first) else []
-        context.store.checked(query_all(self._connection, [*head, *along]), context.epoch, self._connection, at=len(before))
+        context.store.checked(query_all(self._connection, [*head, *along]), context.epoch, self._connection, at=guarded)
         if first is not None and not along:
             self._connection.query(first)
         for statement in statements:
             self._connection.query(statement)
         if writer is not None:
             writer.run(self._connection, written)
+
+    def _head(self, block: Block, settings: Sequence[str] = ()) -> list[str]:
+        """Return the statements that begin a block's transaction; the last one writes its progress, or reads the epoch."""
+        context = self._context
+        writes = context.mode.writes_progress
+        guard = context.store.write(self.slot, context.ledger.mark(block, self.slot), context.epoch) if writes else context.store.fence()
+        self._open, self._left = block, bool(context.mode.end())
+        context.sessions.note([block], self._connection.connection_id)
+        return [*settings, *context.mode.start(block.first_gtid), guard]
+
+    def _apply_resolving(self, block: Block) -> list[Conflict]:
+        context = self._context
+        self.check_tables(block, block)
+        self.send_format(block)
+        tables = definitions_of(context, self.connection, block)
+        head = self._head(block)
+        context.store.checked(query_all(self._connection, head), context.epoch, self._connection, at=len(head) - 1)
+        conflicts = resolve_rows(context, self._connection, block, tables)
+        if context.mode.name == "preserve":
+            record_apart(context, block, conflicts)
+        else:
+            record_along(context, self._connection, block, conflicts)
+        return conflicts
 
     def check_tables(self, block: Block, source: Block) -> None:
         """Check privileges and column layout of every table in the block, or in a part of it, that has not been checked yet."""
@@ -296,8 +323,10 @@ class MySqlSession:
         """
         return sum(map(len, head)) + len(first) <= self._context.max_packet - _HEADROOM
 
-    def explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
+    def explained(self, error: ParaplyError, block: Block | None, *, search: bool = False) -> ParaplyError:
         """Return the exception of the class for an error's cause, with the row's key if it is found.
+
+        With ``--on-conflict``, the row of a first failure is only searched for if ``search`` is true: the rows are then applied one by one.
 
         An error about a row rolls the block back.
         """
@@ -314,7 +343,7 @@ class MySqlSession:
                 if self.is_taken_over():
                     return self._context.store.taken_over()
                 # The transactions of a merged block are applied again one by one. Only then is it known which of them fails.
-                if block.transaction_count == 1:
+                if block.transaction_count == 1 and (search or self._context.on_conflict is OnConflict.STOP):
                     table, key, more = self._find_row(error, block, table)
                     hint = more or hint
         found = explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table, key=key)

@@ -26,6 +26,7 @@ from paraply.targets.mysql.progress.status_row import MySqlStatusRow, open_statu
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.replica_channel import take_away
 from paraply.targets.mysql.replica_mode import choose, earlier_executed
+from paraply.targets.mysql.rows.conflicts import create_conflict_table, remove_uncommitted
 from paraply.targets.mysql.rows.foreign_keys import References, may_ask
 from paraply.targets.mysql.rows.last_writer import MySqlLastWriter
 from paraply.targets.mysql.server_version import ServerKind
@@ -346,6 +347,9 @@ class MySqlTarget:
         progress, ledger = _read_progress(control, plan, channel, stored)
         progress.notes.extend([mode.note, *settled])
         progress.diverged = read_diverged(control, plan.channel)
+        create_conflict_table(control, plan.on_conflict)
+        if mode.name == "preserve":
+            remove_uncommitted(control, plan.channel, progress.executed)
         self._context = MySqlContext(
             connect=channel.connect,
             server=server,
@@ -363,6 +367,7 @@ class MySqlTarget:
             last_writer=last_writer,
             max_packet=packet,
             answer=plan.answer,
+            on_conflict=plan.on_conflict,
         )
         return progress
 

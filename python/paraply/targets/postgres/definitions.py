@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood
+from paraply.targets.conflicts import OnConflict
 from paraply.targets.ddl_answer import DdlAnswer
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.postgres.ddl.done import DoneDdl, done_changes
@@ -192,6 +193,7 @@ class PgContext:
         left_out: The XA transactions without any rows to apply.
         on_committed: Called with each block once it is known to be committed.
         answer: The user's answer about a statement that was made by hand.
+        on_conflict: Treatment of rows that do not fit.
     """
 
     channel: Channel
@@ -203,6 +205,7 @@ class PgContext:
     left_out: LeftOut
     on_committed: Callable[[Block], None] | None = None
     answer: DdlAnswer = field(default_factory=DdlAnswer)
+    on_conflict: OnConflict = OnConflict.STOP
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _slots: dict[int, int] = field(default_factory=dict, repr=False)
 

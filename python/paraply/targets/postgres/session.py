@@ -7,7 +7,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, ParaplyError, RowNotFound, ValueNotStorable
+from paraply.targets.conflicts import Resolver
 from paraply.targets.ddl_answer import name_way_on
+from paraply.targets.postgres.conflicts import SavepointWriter, inserts
 from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.ddl.schema_change import DdlPlan, MustBeEmpty, MustLack
 from paraply.targets.postgres.errors import TOO_LARGE, failure
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.schema.model import Table
+    from paraply.targets.conflicts import Conflict
     from paraply.targets.postgres.definitions import PgContext
     from paraply.targets.postgres.renderer import Rendered
     from paraply.targets.two_phase import Branch
@@ -77,6 +80,20 @@ class PostgresSession:
                 self._send([], rendered, block)
             else:
                 self._begin(block, rendered)
+
+    def apply_resolving(self, block: Block) -> list[Conflict]:
+        """Apply a block of one transaction row by row, and record the changes that do not fit; see ``ConflictSession`` for the contract."""
+        context = self._context
+        self._begin(block, [])
+        writer = SavepointWriter(self._connection, self._render)
+        try:
+            conflicts = Resolver(context.on_conflict, writer, context.definitions.find).resolve(block)
+            self._connection.run([*inserts(context.channel.name, block, conflicts), b"SELECT 1"])
+        except StatementFailed as failed:
+            raise self._failure(failed, block, "") from failed
+        except ParaplyError as error:
+            raise self._located(error, block) from error
+        return conflicts
 
     def apply_part(self, block: Block, part: Block, split: str) -> None:
         """Apply the rows of one part like ``apply``; its commit decides that the branches with the other rows are committed."""

@@ -10,6 +10,7 @@ from paraply.errors import ConnectionFailed, ParaplyError, UsageError
 from paraply.schema.ddl.change import AlterDatabase, Irrelevant
 from paraply.targets.ddl_answer import name_way_on
 from paraply.targets.postgres.branches import PgBranches, check_two_phase
+from paraply.targets.postgres.conflicts import create_conflict_table
 from paraply.targets.postgres.connection import PgConnection, StatementFailed, is_local
 from paraply.targets.postgres.ddl.create import create_source_table
 from paraply.targets.postgres.ddl.schema_change import MustBeEmpty, TableKey, plan_changes
@@ -165,6 +166,7 @@ class PostgresTarget:
                 left_out = LeftOut(checked=plan.xa, channel=plan.channel, prepared=read_left_out(control, plan.channel))
                 tables, self._dropped = load_tables(control, plan.channel)
                 progress.diverged = read_diverged(control, plan.channel)
+                create_conflict_table(control, plan.on_conflict)
             for table in tables:
                 self._definitions.put(table)
         self._context = PgContext(
@@ -177,6 +179,7 @@ class PostgresTarget:
             left_out=left_out,
             on_committed=self._on_committed,
             answer=plan.answer,
+            on_conflict=plan.on_conflict,
         )
         self._definitions.local_time = plan.local_time
         progress.notes.extend(reports)
