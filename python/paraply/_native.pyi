@@ -179,6 +179,9 @@ class TableMap:
     @property
     def columns(self) -> list[ColumnInfo]: ...
     @property
+    def primary_key(self) -> list[int]:
+        """Indexes of the primary key's columns; empty if the log does not have them."""
+    @property
     def fingerprint(self) -> int:
         """Hash that is equal for events with the same content except the table id."""
 
@@ -1166,6 +1169,14 @@ class TransactionBatch:
     def __getitem__(self, key: int, /) -> Transaction: ...
     def __iter__(self) -> Iterator[Transaction]: ...
     @property
+    def positions(self) -> list[int]:
+        """Position of each transaction in the log, from 1."""
+    @property
+    def wanted(self) -> list[bool]:
+        """True for each wanted transaction; others are there because their statements change tables."""
+    def choosing(self, index: int) -> TransactionBatch:
+        """Return the batch with one more transaction that is wanted."""
+    @property
     def bytes(self) -> int: ...
     def emptied(self) -> TransactionBatch:
         """Return a batch of one transaction with only its identity, after a filter has left it out."""
@@ -1545,6 +1556,7 @@ class Selection:
         gtids: GTIDs, of which it must have one.
         server_ids: Server ids, of which it must have one.
         tables: Tables; it must change rows of one.
+        named: Transactions by their GTIDs, as sets and ranges, of which it must be one.
     """
 
     def __new__(
@@ -1556,6 +1568,7 @@ class Selection:
         gtids: Sequence[str] | None = None,
         server_ids: Sequence[int] | None = None,
         tables: TableFilter | None = None,
+        named: SkipList | None = None,
     ) -> Self: ...
 
 @final

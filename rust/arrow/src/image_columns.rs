@@ -279,6 +279,13 @@ impl StructColumn {
         }
     }
 
+    /// Returns the chosen columns that a table does not have.
+    pub fn lacking(&mut self, table: &TableForm) -> impl Iterator<Item = &str> {
+        self.find(table);
+        let places = self.columns.iter().zip(&self.places.1);
+        places.filter(|(_, place)| place.is_none()).map(|(column, _)| column.name.as_str())
+    }
+
     fn append_null(&mut self) {
         self.columns.iter_mut().for_each(|column| column.builder.append_null());
         self.present.push(false);

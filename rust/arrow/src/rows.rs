@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{Int64Builder, StringBuilder, TimestampMicrosecondBuilder};
+use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder, TimestampMicrosecondBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use paraply_binlog::rows::filter::TableFilter;
@@ -24,13 +24,14 @@ use crate::image_columns::{ImageColumn, Wanted};
 const FULL_BYTES: usize = 16 << 20;
 const FULL_ROWS: usize = 65_536;
 /// Indices of columns in the schema.
-const WIDTH: usize = 14;
-const NUMBERS: [usize; 5] = [0, 3, 4, 8, 13];
-const TEXTS: [usize; 5] = [1, 5, 6, 7, 12];
+const WIDTH: usize = 17;
+const NUMBERS: [usize; 6] = [0, 3, 4, 8, 13, 14];
+const TEXTS: [usize; 6] = [1, 5, 6, 7, 12, 15];
 const COMMITTED_AT: usize = 2;
 const KEY: usize = 9;
 const BEFORE: usize = 10;
 const AFTER: usize = 11;
+const ABSENT: usize = 16;
 
 /// Return the schema of rows; with columns the images are structs of these.
 pub fn schema(wanted: Option<&[Wanted]>) -> SchemaRef {
@@ -51,6 +52,9 @@ pub fn schema(wanted: Option<&[Wanted]>) -> SchemaRef {
         Field::new("after", image(), true),
         Field::new("file", DataType::Utf8, false),
         Field::new("offset", DataType::Int64, false),
+        Field::new("transaction_offset", DataType::Int64, false),
+        Field::new("xid", DataType::Utf8, true),
+        Field::new("absent", DataType::List(Arc::new(Field::new("item", DataType::Utf8, true))), false),
     ]))
 }
 
@@ -239,10 +243,11 @@ fn operation(kind: RowsKind) -> &'static str {
 /// Columns under construction; columns that are not wanted stay empty.
 struct Columns {
     wanted: Vec<bool>,
-    numbers: [Int64Builder; 5],
-    texts: [StringBuilder; 5],
+    numbers: [Int64Builder; 6],
+    texts: [StringBuilder; 6],
     committed_at: TimestampMicrosecondBuilder,
     images: [ImageColumn; 3],
+    absent: ListBuilder<StringBuilder>,
     rows: usize,
 }
 
@@ -255,6 +260,7 @@ impl Columns {
             texts: Default::default(),
             committed_at: TimestampMicrosecondBuilder::new().with_timezone("UTC"),
             images: [key, before, after.whole(whole)],
+            absent: ListBuilder::new(StringBuilder::new()),
             rows: 0,
         }
     }
@@ -279,23 +285,53 @@ impl Columns {
             transaction.session.map(i64::from),
             Some(number),
             Some(event.offset as i64),
+            Some(transaction.offset as i64),
         ];
         for ((column, value), place) in self.numbers.iter_mut().zip(numbers).zip(NUMBERS) {
             if self.wanted[place] {
                 column.append_option(value);
             }
         }
-        let texts = [&head.gtid, form.database.as_str(), &form.table, operation, head.file];
+        let texts = [
+            Some(head.gtid.as_str()),
+            Some(form.database.as_str()),
+            Some(&form.table),
+            Some(operation),
+            Some(head.file),
+            transaction.xid.as_deref(),
+        ];
         for ((column, value), place) in self.texts.iter_mut().zip(texts).zip(TEXTS) {
             if self.wanted[place] {
-                column.append_value(value);
+                column.append_option(value);
             }
         }
         if self.wanted[COMMITTED_AT] {
             self.committed_at.append_option(transaction.committed_at);
         }
         self.rows += 1;
+        if self.wanted[ABSENT] {
+            self.append_absent(form, &row);
+        }
         self.append_images(form, row)
+    }
+
+    /// Appends the names of the columns that the last image of a row lacks, because the source left them out.
+    fn append_absent(&mut self, form: &TableForm, row: &Row<'_, '_>) {
+        if let ImageColumn::Struct(columns) = &mut self.images[2] {
+            for name in columns.lacking(form) {
+                self.absent.values().append_value(name);
+            }
+        }
+        if let Some(image) = row.after.or(row.before) {
+            for (index, (column, value)) in form.columns.iter().zip(image).enumerate() {
+                let before = row.before.and_then(|before| before.get(index)).and_then(Option::as_ref);
+                // Differences of a JSON document say nothing without the document.
+                if value.is_none() || (matches!(value, Some(Value::JsonDiff(_))) && before.is_none()) {
+                    self.absent.values().append_value(&column.name);
+                }
+            }
+        }
+        self.absent.append(true);
     }
 
     fn append_images(&mut self, form: &TableForm, row: Row<'_, '_>) -> Decoded<()> {
@@ -332,6 +368,7 @@ impl Columns {
         for (column, place) in self.images.iter_mut().zip([KEY, BEFORE, AFTER]) {
             made[place] = Some(column.finish()?);
         }
+        made[ABSENT] = Some(Arc::new(self.absent.finish()));
         let columns: Vec<ArrayRef> = places.iter().filter_map(|place| made[*place].clone()).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         RecordBatch::try_new_with_options(Arc::new(schema.project(places)?), columns, &options)

@@ -65,6 +65,12 @@ fn every_row_of_the_log_is_given_once() {
         assert_eq!(before.is_null(row), operations.value(row) == "insert");
         assert_eq!(after.is_null(row), operations.value(row) == "delete");
     }
+    let begins = first.column_by_name("transaction_offset").unwrap().as_primitive::<Int64Type>();
+    let offsets = first.column_by_name("offset").unwrap().as_primitive::<Int64Type>();
+    assert!(begins.iter().zip(offsets.iter()).all(|(begin, offset)| begin < offset));
+    let absent = first.column_by_name("absent").unwrap().as_list::<i32>();
+    assert!(absent.iter().flatten().all(|names| names.is_empty()));
+    assert_eq!(first.column_by_name("xid").unwrap().null_count(), first.num_rows());
     assert!(first.column_by_name("file").unwrap().as_string::<i32>().iter().all(|file| file == Some(LOG)));
 }
 

@@ -3,6 +3,7 @@
 use paraply_core::gtid::Gtid;
 
 use crate::event::types::TABLE_MAP;
+use crate::read::skip_list::SkipList;
 use crate::rows::filter::TableFilter;
 use crate::rows::image_cursor::Decoded;
 use crate::rows::row_walk::RowsError;
@@ -21,6 +22,8 @@ pub struct Selection {
     pub kinds: Option<Vec<Kind>>,
     /// GTIDs, any of which is chosen.
     pub gtids: Option<Vec<Gtid>>,
+    /// Transactions that are named, any of which is chosen; GTIDs as sets and ranges.
+    pub named: Option<SkipList>,
     /// Servers, any of which is chosen.
     pub server_ids: Option<Vec<u32>>,
     /// Tables of which it must change rows.
@@ -50,6 +53,9 @@ impl Selection {
     }
 
     fn names(&self, identity: &Identity) -> bool {
+        if self.named.as_ref().is_some_and(|named| !named.names(identity)) {
+            return false;
+        }
         match (&self.gtids, identity) {
             (None, _) => true,
             (Some(gtids), Identity::Gtid(gtid)) => gtids.contains(gtid),
@@ -65,4 +71,21 @@ fn within((least, most): (Option<i64>, Option<i64>), value: Option<i64>) -> bool
 
 fn one_of<T: PartialEq>(wanted: Option<&[T]>, value: &T) -> bool {
     wanted.is_none_or(|wanted| wanted.contains(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use paraply_core::gtid::GtidSet;
+
+    use super::*;
+
+    #[test]
+    fn a_named_set_chooses_its_transactions() {
+        let set = GtidSet::new();
+        let selection = Selection { named: Some(SkipList::new(set, [(0, 1, 5, 7)])), ..Selection::default() };
+        let identity = |text: &str| Identity::Gtid(text.parse().expect("a GTID"));
+        assert!(selection.names(&identity("0-1-5")) && selection.names(&identity("0-1-7")));
+        assert!(!selection.names(&identity("0-1-8")) && !selection.names(&Identity::Anonymous));
+        assert!(Selection::default().names(&Identity::Anonymous));
+    }
 }

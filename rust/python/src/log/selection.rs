@@ -12,6 +12,7 @@ use paraply_binlog::transaction::Transaction;
 use pyo3::prelude::*;
 
 use crate::errors::{log_error, usage};
+use crate::log::skip_list::PySkipList;
 use crate::log::table_filter::PyTableFilter;
 use crate::log::transaction::PyTransaction;
 use crate::plan::gtid::parse_gtid;
@@ -40,6 +41,7 @@ pub fn piece((start, end): (Place, Option<u64>)) -> Piece {
 ///     gtids: GTIDs, of which it must have one.
 ///     server_ids: Server ids, of which it must have one.
 ///     tables: Tables; it must change rows of one.
+///     named: Transactions by their GTIDs, as sets and ranges, of which it must be one.
 #[pyclass(name = "Selection", module = "paraply._native", frozen)]
 pub struct PySelection(pub Selection);
 
@@ -48,7 +50,7 @@ impl PySelection {
     #[new]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     #[pyo3(signature = (
-        *, positions=(None, None), committed=(None, None), kinds=None, gtids=None, server_ids=None, tables=None,
+        *, positions=(None, None), committed=(None, None), kinds=None, gtids=None, server_ids=None, tables=None, named=None,
     ))]
     fn new(
         positions: (Option<i64>, Option<i64>),
@@ -57,7 +59,9 @@ impl PySelection {
         gtids: Option<Vec<String>>,
         server_ids: Option<Vec<u32>>,
         tables: Option<&PyTableFilter>,
+        named: Option<&PySkipList>,
     ) -> PyResult<Self> {
+        let named = named.map(|named| named.0.clone());
         let kind_of = |name: &String| {
             let found = KINDS.into_iter().find(|kind| kind_name(*kind) == name);
             found.ok_or_else(|| usage(&format!("there is no kind of transactions `{name}`")))
@@ -66,7 +70,7 @@ impl PySelection {
         let gtid_of = |text: &String| parse_gtid(text);
         let gtids = gtids.map(|texts| texts.iter().map(gtid_of).collect::<PyResult<_>>()).transpose()?;
         let tables = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
-        Ok(Self(Selection { positions, committed, kinds, gtids, server_ids, tables }))
+        Ok(Self(Selection { positions, committed, kinds, gtids, named, server_ids, tables }))
     }
 }
 

@@ -67,6 +67,12 @@ impl PyTableMap {
         self.0.columns.iter().cloned().map(PyColumnInfo).collect()
     }
 
+    /// Indexes of the primary key's columns; empty if the log does not have them.
+    #[getter]
+    fn primary_key(&self) -> Vec<usize> {
+        self.0.primary_key.iter().map(|part| part.column).collect()
+    }
+
     /// Hash that is equal for events with the same content except the table id.
     #[getter]
     fn fingerprint(&self) -> u64 {

@@ -72,6 +72,32 @@ impl PyTransactionBatch {
         table_maps(self.transactions.iter())
     }
 
+    /// Position of each transaction in the log, from 1.
+    #[getter]
+    fn positions(&self) -> Vec<i64> {
+        self.positions.clone()
+    }
+
+    /// True for each wanted transaction; others are there because their statements change tables.
+    #[getter]
+    fn wanted(&self) -> Vec<bool> {
+        self.wanted.clone()
+    }
+
+    /// Return the batch with one more transaction that is wanted.
+    fn choosing(&self, index: usize) -> PyResult<Self> {
+        let mut wanted = self.wanted.clone();
+        let place = wanted.get_mut(index).ok_or_else(|| PyIndexError::new_err("the batch has no such transaction"))?;
+        *place = true;
+        Ok(Self {
+            transactions: Arc::clone(&self.transactions),
+            files: Arc::clone(&self.files),
+            passed: self.passed.clone(),
+            positions: self.positions.clone(),
+            wanted,
+        })
+    }
+
     #[getter]
     fn bytes(&self) -> u64 {
         self.transactions.iter().map(|t| t.bytes).sum()
