@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from paraply._native import scan_log
+from paraply._native import LogReader, scan_log
 from paraply.errors import UsageError
 from paraply.logs.statement_text import decode_logged
 from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 
 if TYPE_CHECKING:
-    from paraply._native import LogScan
+    from paraply._native import LogScan, Transaction
+    from paraply.logs.stop_point import StopPoint
+    from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
 
 __all__ = [
     "BEGIN",
+    "WHOLE",
+    "Division",
     "FileMark",
     "LogPart",
     "Place",
     "Scanned",
     "Step",
-    "catalog_behind",
     "catalog_of",
+    "check_scans",
     "check_unchanged",
     "cut",
+    "divide",
     "mark_of",
+    "place_of",
     "scan",
     "scan_all",
 ]
@@ -44,7 +49,33 @@ Place = tuple[int, int, bool]
 """Boundary between transactions: its offset, the offset of the valid format description, and True for a relay log."""
 
 BEGIN: Place = (4, 4, False)
-Step = Callable[[SchemaCatalog], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Statements of one transaction, which may change tables.
+
+    Attributes:
+        transaction: The transaction.
+    """
+
+    transaction: Transaction
+
+    @property
+    def offset(self) -> int:
+        """Offset of the transaction in its file."""
+        return self.transaction.offset
+
+    def __call__(self, catalog: SchemaCatalog) -> list[SchemaChange]:
+        """Apply the statements to definitions, and return their changes."""
+        return [change for _, changes in self.run(catalog) for change in changes]
+
+    def run(self, catalog: SchemaCatalog) -> Iterator[tuple[str, list[SchemaChange]]]:
+        """Apply one statement after the other to definitions; yield its text and its changes."""
+        log = self.transaction.format
+        for statement in self.transaction.statements:
+            sql = decode_logged(statement, self.transaction)
+            yield sql, advance(catalog, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +103,7 @@ class LogPart:
         committed: Earliest and latest commit time, microseconds since 1970; None if unknown.
         transactions: Number of transactions; None if unknown.
         marks: States of the files when the part was made; no more than that is read. Empty to read files to their present end.
+        first_file: Number of its first file among those of the load.
     """
 
     paths: list[str]
@@ -81,6 +113,7 @@ class LogPart:
     committed: tuple[int, int] | None = None
     transactions: int | None = None
     marks: tuple[FileMark, ...] = ()
+    first_file: int = 0
 
     @property
     def sizes(self) -> list[int]:
@@ -107,6 +140,21 @@ class Scanned:
     failure: BaseException | None
 
 
+@dataclass(frozen=True, slots=True)
+class Division:
+    """Logs as they were divided.
+
+    Attributes:
+        parts: The parts in order.
+        scans: The scanned files in order.
+        complete: True if all files were scanned to their ends.
+    """
+
+    parts: list[LogPart]
+    scans: list[Scanned]
+    complete: bool
+
+
 def scan(path: str, split: int, *, start: Place | None = None, cuts: Sequence[int] = (), events: bool = False) -> Scanned:
     """Scan a file without decoding its rows.
 
@@ -127,17 +175,7 @@ def scan(path: str, split: int, *, start: Place | None = None, cuts: Sequence[in
 def steps_of(found: LogScan) -> Iterator[tuple[int, Step]]:
     """Yield the changes of tables by a file's statements."""
     for piece, transaction in found.statements:
-        log = transaction.format
-        for statement in transaction.statements:
-            sql = decode_logged(statement, transaction)
-            yield piece, partial(_advance, sql, statement.database, statement.context, log.mariadb, log.version)
-
-
-def _advance(
-    sql: str, database: str, context: dict[str, Any], mariadb: bool, version: tuple[int, int, int], catalog: SchemaCatalog
-) -> None:
-    """Apply one statement to the definitions."""
-    advance(catalog, sql, database, context, mariadb=mariadb, version=version)
+        yield piece, Step(transaction)
 
 
 def scan_all(paths: Sequence[str], split: int, *, events: bool = False) -> list[Scanned]:
@@ -148,7 +186,25 @@ def scan_all(paths: Sequence[str], split: int, *, events: bool = False) -> list[
         return list(pool.map(lambda path: scan(path, split, events=events), paths))
 
 
+def check_scans(scans: Sequence[Scanned]) -> None:
+    """Check that all statements of logs were seen; what comes after the end of the last log is told by its reader.
+
+    Raises:
+        LogError: A log before the last one was not scanned to its end.
+    """
+    for found in scans[:-1]:
+        if found.failure is not None:
+            raise found.failure
+
+
 def cut(paths: Sequence[str], tables: Sequence[Table], split: int, *, events: bool = False) -> list[LogPart]:
+    """Divide logs into parts of about ``split`` bytes that can be read independently; ``divide`` has the details."""
+    return divide(paths, tables, split, events=events).parts
+
+
+def divide(
+    paths: Sequence[str], tables: Sequence[Table], split: int, *, events: bool = False, end: tuple[int, int] | None = None
+) -> Division:
     """Divide logs into parts of about ``split`` bytes that can be read independently.
 
     The parts cover the files as they are now; events written later belong to no part. If a transaction continues in the next file, or a
@@ -159,32 +215,67 @@ def cut(paths: Sequence[str], tables: Sequence[Table], split: int, *, events: bo
         tables: The definitions valid at their start.
         split: Size of a part in bytes.
         events: True for parts of events: transactions are not decoded, and no tables are known.
+        end: Number of a file, and an offset in it between transactions: later transactions are left out.
 
     Raises:
-        LogError: A file cannot be read, or is not a log.
+        LogError: A file cannot be read, or is not a log; with ``end``, also a damaged one.
     """
+    if end is not None:
+        paths = paths[: end[0] + 1]
     marks = {path: mark_of(path) for path in paths}
-    scans = scan_all(paths, split, events=events)
-    if not events and any(found.failure is not None for found in scans):
-        return [LogPart(list(paths), tables=list(tables), marks=tuple(marks[path] for path in paths))]
+    scans = scan_all(paths, split, events=events) if end is None else _scans_to(paths, split, end[1])
+    failed = next((found.failure for found in scans if found.failure is not None), None)
+    if not events and failed is not None:
+        if end is not None:
+            raise failed
+        whole = LogPart(list(paths), tables=list(tables), marks=tuple(marks[path] for path in paths))
+        return Division([whole], scans, complete=False)
     catalog = catalog_of(tables)
     parts: list[LogPart] = []
     position = 0
-    for found in scans:
+    for index, found in enumerate(scans):
         mark = replace(marks[found.path], size=max(marks[found.path].size, found.end[0]))  # it may have grown before the scan
-        whole = not events and len(found.pieces) == 1
+        whole_file = not events and len(found.pieces) == 1 and end is None
         steps = iter([*found.steps, (len(found.pieces), None)])
         at, step = next(steps)
-        for number, (start, end, transactions, committed) in enumerate(found.pieces):
-            last = number == len(found.pieces) - 1
-            piece = None if whole else (start, None if last else end)
-            parts.append(LogPart([found.path], position, list(catalog), piece, committed, transactions, (mark,)))
+        for number, (start, stop, transactions, committed) in enumerate(found.pieces):
+            last = number == len(found.pieces) - 1 and end is None
+            piece = None if whole_file else (start, None if last else stop)
+            parts.append(LogPart([found.path], position, list(catalog), piece, committed, transactions, (mark,), index))
             position += transactions
             while at <= number:
                 if step is not None:
                     step(catalog)
                 at, step = next(steps)
-    return parts
+    return Division(parts, scans, complete=True)
+
+
+def _scans_to(paths: Sequence[str], split: int, offset: int) -> list[Scanned]:
+    """Scan files up to an offset in the last one."""
+    scans = scan_all(paths[:-1], split) if len(paths) > 1 else []
+    found = scan(paths[-1], split, cuts=[offset])
+    pieces = [piece for piece in found.pieces if piece[0][0] < offset]
+    steps = [(number, step) for number, step in found.steps if step.offset < offset]
+    failure = None if found.end[0] >= offset else found.failure
+    return [*scans, replace(found, pieces=pieces, steps=steps, failure=failure)]
+
+
+def place_of(paths: Sequence[str], stop: StopPoint) -> tuple[int, int] | None:
+    """Return the number of the file and the offset after the last transaction before a stop; None if that is after the logs.
+
+    Raises:
+        UsageError: The logs do not hold the GTID.
+    """
+    reader = LogReader(paths, count_rows=False, **stop.reader_options())
+    last = None
+    while (batch := reader.next_batch()) is not None:
+        if len(batch):
+            last = batch[len(batch) - 1]
+    if reader.stopped is None:
+        if stop.gtids:
+            raise UsageError(f"{stop.gtids[0][1]} is not in these logs; name the logs that hold it, or a time")
+        return None
+    return (0, BEGIN[0]) if last is None else (list(paths).index(last.file), last.end_offset)
 
 
 def mark_of(path: str) -> FileMark:
@@ -211,20 +302,6 @@ def check_unchanged(path: str, before: FileMark) -> None:
         raise UsageError(f"{path} became smaller since it was first read: a log only grows; load it again", file=path)
     if not now.head.startswith(before.head):
         raise UsageError(f"{path} is another file than the one that was first read; load it again", file=path)
-
-
-def catalog_behind(paths: Sequence[str], tables: Sequence[Table]) -> SchemaCatalog:
-    """Return the definitions valid after logs.
-
-    Args:
-        paths: The logs, in order.
-        tables: The definitions valid at their start.
-    """
-    catalog = catalog_of(tables)
-    for found in scan_all(paths, WHOLE):
-        for _, step in found.steps:
-            step(catalog)
-    return catalog
 
 
 def catalog_of(tables: Sequence[Table]) -> SchemaCatalog:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from paraply._extras import require_extra
 from paraply._native import Catalog, EventReader, LogReader, RowDecoder, Selection, TableFilter, event_schema, row_schema
-from paraply.analysis.parts import LogPart, catalog_behind
-from paraply.analysis.typed import TypedColumn, image_type, typed_columns
+from paraply.analysis.carried.finding import found_line, found_plan, only_name
+from paraply.analysis.carried.rows import CarriedRows, carried_schema
+from paraply.analysis.parts import WHOLE, LogPart, check_scans, scan_all
+from paraply.analysis.table_versions import lines_of
 from paraply.applier.selection.filters import parse_filters
 from paraply.errors import UsageError
 from paraply.logs import log_paths
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from paraply._native import TransactionBatch, WriteSets
-    from paraply.schema.model import Table
+    from paraply.analysis.table_versions import Name
+    from paraply.logs.feed import FeedItem
 
-__all__ = ["VALUES", "EventSource", "RowSource", "column_names", "columns_of", "events", "rows", "table_filter"]
+__all__ = ["VALUES", "EventSource", "RowSource", "column_names", "events", "rows", "table_filter"]
 
 VALUES = ("text", "typed")
-IMAGES = ("before", "after")
 
 
 def rows(
@@ -47,7 +49,7 @@ def rows(
         tables: Databases or ``database.table`` names to read; by default all.
         columns: The columns of the stream, by default all.
         values: ``text``: ``before`` and ``after`` are maps from column names to values as text; ``typed``: they are structs with the types
-            of the only table in ``tables``.
+            of the only table in ``tables``, in its definition at the end, and ``key_before`` and ``key_after`` have its primary key.
         schema: A dump of the tables at the start of the log, for names that the log lacks.
         selection: Conditions that the transactions must meet.
 
@@ -66,13 +68,14 @@ def rows(
     names = log_paths(paths)
     require_extra("arrow", "paraply.rows")
     dumped = list(read_dump(Path(schema))) if schema is not None else []
-    typed = columns_of(names, dumped, tables) if values_of(values) == "typed" else None
-    form = None if typed is None else [(column.name, column.binary) for column in typed]
-    source = RowSource(LogPart(names, tables=dumped), columns=columns, tables=table_filter(tables), values=form, selection=selection)
+    part = LogPart(names, tables=dumped)
+    if values_of(values) == "typed":
+        return typed_rows(part, only_name(tables), columns, selection)
+    source = RowSource(part, columns=columns, tables=table_filter(tables), selection=selection)
     import pyarrow as pa  # half of the time to import paraply, for one function
 
-    wanted = typed_schema(row_schema(form), column_names(columns, row_schema()), typed)
-    return pa.RecordBatchReader.from_batches(wanted, (batch.cast(wanted) if typed else batch for batch in source))
+    wanted = pa.schema([row_schema().field(name) for name in column_names(columns, row_schema())])
+    return pa.RecordBatchReader.from_batches(wanted, iter(source))
 
 
 def events(paths: Path | str | Sequence[Path | str]) -> pa.RecordBatchReader:
@@ -136,9 +139,17 @@ class RowSource:
         self._feed.seed(part.tables)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for _ in self._feed:
-            while (batch := self._decoder.next_batch()) is not None:
-                yield batch
+        for _, batches in self.items():  # noqa: PERF102  no dictionary
+            yield from batches
+
+    def items(self) -> Iterator[tuple[FeedItem, Iterator[pa.RecordBatch]]]:
+        """Yield each batch of transactions with its rows, which must be taken before the next one."""
+        for item in self._feed:
+            yield item, self._batches()
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        while (batch := self._decoder.next_batch()) is not None:
+            yield batch
 
     def _begin(self, batch: TransactionBatch, _: WriteSets, catalog: Catalog) -> None:
         """Begin the batch with the definitions valid before the statement at its end."""
@@ -161,15 +172,23 @@ class EventSource:
             yield batch
 
 
-def typed_schema(schema: pa.Schema, names: Sequence[str], typed: list[TypedColumn] | None) -> pa.Schema:
-    """Return the requested columns; images get the types of their table."""
+def typed_rows(part: LogPart, name: Name, columns: Sequence[str], selection: Selection | None) -> pa.RecordBatchReader:
+    """Return the rows of one table under its definition at the end of logs, as an Arrow stream.
+
+    Raises:
+        UsageError: The columns of the table are not known, or one of the requested columns is unknown.
+    """
     import pyarrow as pa
 
-    fields = [schema.field(name) for name in names]
-    if typed is not None:
-        image = image_type(typed)
-        fields = [pa.field(each.name, image) if each.name in IMAGES else each for each in fields]
-    return pa.schema(fields)
+    scans = scan_all(part.paths, WHOLE)
+    check_scans(scans)
+    lines = lines_of([[step for _, step in found.steps] for found in scans], part.tables)
+    plan = found_plan(found_line(lines, name), lines.earlier(name), name, part.paths)
+    schema = carried_schema(plan)
+    names = column_names(columns, schema)
+    source = CarriedRows(part, plan, names, selection)
+    wanted = pa.schema([schema.field(each) for each in names])
+    return pa.RecordBatchReader.from_batches(wanted, (batch for _, batches in source for batch in batches))
 
 
 def column_names(wanted: Sequence[str], schema: pa.Schema) -> list[str]:
@@ -206,18 +225,3 @@ def table_filter(names: Sequence[str]) -> TableFilter | None:
     databases = [name.strip("`") for name in names if "." not in name]
     filters = parse_filters(databases, [name for name in names if "." in name])
     return TableFilter(filters.databases, filters.tables)
-
-
-def columns_of(paths: Sequence[str], tables: Sequence[Table], names: Sequence[str]) -> list[TypedColumn]:
-    """Return the typed columns of the only named table, as defined at the end of the logs.
-
-    Raises:
-        UsageError: There is not exactly one table, or its definition is unknown.
-    """
-    if len(names) != 1 or "." not in names[0]:
-        raise UsageError("typed values need one table: name it as database.table, or take values as text")
-    ((database, name),) = parse_filters((), names).tables
-    table = catalog_behind(paths, tables).table(database, name)
-    if table is None:
-        raise UsageError(f"the columns of {names[0]} are not known: the logs do not define it; name a dump, or take values as text")
-    return typed_columns(table)

@@ -5,12 +5,13 @@ One row for each transaction, in the order of the log: its origin, the hashes of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paraply._extras import require_extra
 from paraply._native import Catalog, LogReader, trace_batch, trace_schema
+from paraply.analysis.statement_rows import statement_text, tables_in
 from paraply.errors import UsageError
 from paraply.logs import log_paths
 from paraply.logs.feed import Feed, FeedLimits, FeedRules
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Selection
     from paraply.analysis.parts import Place
+    from paraply.logs.feed import FeedItem
     from paraply.schema.model import Table
 
 __all__ = ["SCHEMES", "TraceSource", "trace"]
@@ -78,6 +80,7 @@ class TraceSource:
         piece: Start and end in the only file.
         selection: Conditions that the transactions must meet; positions count all.
         sizes: Number of bytes to read from each file; empty for all.
+        statements: Returns True for a batch whose statement is wanted, although the selection does not choose it.
 
     Raises:
         UsageError: The scheme is unknown.
@@ -95,6 +98,7 @@ class TraceSource:
         piece: tuple[Place, int | None] | None = None,
         selection: Selection | None = None,
         sizes: Sequence[int] = (),
+        statements: Callable[[FeedItem], bool] | None = None,
     ) -> None:
         if scheme not in SCHEMES:
             raise UsageError(f"unknown scheme `{scheme}`: it is {' or '.join(SCHEMES)}")
@@ -106,6 +110,7 @@ class TraceSource:
         self._feed = Feed(reader, catalog, Catalog(), FeedRules(scheme), threaded=False, limits=limits)
         self._feed.seed([*catalog, *tables])
         self._with_reads = scheme == "fine"
+        self._statements = statements
         self.transactions = 0
         """Number of transactions so far."""
 
@@ -121,6 +126,27 @@ class TraceSource:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for item in self._feed:
-            rows = trace_batch(item.batch, item.write_sets, reads=self._with_reads)
+            batch = item.batch
+            if item.changes and self._statements is not None and self._statements(item):
+                batch = batch.choosing(len(batch) - 1)
+            rows = with_statement(trace_batch(batch, item.write_sets, reads=self._with_reads), item)
             self.transactions += rows.num_rows
             yield rows
+
+
+def with_statement(rows: pa.RecordBatch, item: FeedItem) -> pa.RecordBatch:
+    """Return rows of the trace with text and tables of the statement at the end of their batch, if the last row is that one."""
+    if not item.changes or not rows.num_rows or rows.column("position")[-1].as_py() != item.batch.positions[-1]:
+        return rows
+    last = item.batch[len(item.batch) - 1]
+    tables = list(dict.fromkeys([*last.tables, *tables_in(item.changes)]))
+    return with_last(with_last(rows, "statement", statement_text(last)), "tables", tables)
+
+
+def with_last(rows: pa.RecordBatch, name: str, value: Any) -> pa.RecordBatch:
+    """Return rows with another value in one column of the last one."""
+    import pyarrow as pa
+
+    column = rows.column(name)
+    changed = pa.concat_arrays([column.slice(0, rows.num_rows - 1), pa.array([value], column.type)])
+    return rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), changed)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
+from glob import has_magic
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -17,7 +19,7 @@ from paraply.logs.inputs.web import download, shown
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["fetch", "logs_below"]
+__all__ = ["fetch", "logs_below", "logs_matching"]
 
 PIECE = 4 << 20
 _ANY_URL = re.compile(r"\w+://\S+")
@@ -90,6 +92,30 @@ def logs_below(url: str) -> list[str]:
             f"{shown(url)} holds {plain_name(twice[0])} twice, plain and compressed or in two formats; name the logs themselves"
         )
     return [url.rstrip("/") + "/" + name for name in names]
+
+
+def logs_matching(url: str) -> list[str]:
+    """Return the URLs of the objects of a folder whose names match a pattern, in the order of the numbers in their names.
+
+    Raises:
+        UsageError: There is none, or the pattern is not in the last part of the URL.
+        ConnectionFailed: The server cannot be reached, or refuses.
+    """
+    folder, _, pattern = url.rpartition("/")
+    if has_magic(folder) or urlsplit(url).scheme in WEB_SCHEMES:
+        raise UsageError(f"{shown(url)}: a pattern can stand in the last part of the URL of a storage only; name the logs themselves")
+    store = store_of(url, folder)
+    try:
+        import obstore
+
+        names = [entry["path"].rpartition("/")[2] for entry in obstore.list_with_delimiter(store)["objects"]]
+    except Exception as error:
+        raise failure(url, error) from None
+    found = [name for name in names if fnmatchcase(name, pattern) and not name.endswith(".index")]
+    if not found:
+        raise UsageError(f"there is no object {shown(url)}")
+    found.sort(key=lambda name: (split_name(plain_name(name))[0], split_name(plain_name(name))[1] or 0, name))
+    return [f"{folder}/{name}" for name in found]
 
 
 def store_of(url: str, folder: str, purpose: str = "reading") -> Any:

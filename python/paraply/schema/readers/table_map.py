@@ -12,7 +12,7 @@ from paraply.schema.ddl.rules import Rules
 from paraply.schema.model import Column, Table
 from paraply.schema.types import BINARY, CHARACTER, SPATIAL
 
-__all__ = ["difference", "mismatch", "settle"]
+__all__ = ["difference", "mismatch", "real_type", "settle"]
 
 
 class ColumnLike(Protocol):
@@ -86,7 +86,7 @@ def mismatch(table: Table, table_map: TableMapLike, *, mariadb: bool = False) ->
 def _column_mismatch(column: Column, logged: ColumnLike, mariadb: bool) -> str | None:
     if logged.name is not None and logged.name.lower() != column.name.lower():
         return f"the log calls it {logged.name}"
-    code, metadata = _real_type(logged)
+    code, metadata = real_type(logged)
     codes = _codes(column)
     if code not in codes:
         return f"type code {code} in the log, {column.type} in the table"
@@ -103,7 +103,7 @@ def _column_mismatch(column: Column, logged: ColumnLike, mariadb: bool) -> str |
     return None
 
 
-def _real_type(logged: ColumnLike) -> tuple[int, int]:
+def real_type(logged: ColumnLike) -> tuple[int, int]:
     """Return type code and metadata, also for CHAR, ENUM and SET, which share one type code in the log.
 
     For these, the high byte of the metadata is the real type. For CHAR, it also contains two bits of the length (``(type ^ 0x30) & 0x30``).
