@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import re
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,14 +15,13 @@ from paraply.analysis.trace_files import write_trace
 from paraply.errors import LogTruncated, UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Log
     from pyspark.sql import SparkSession
 
 pytest.importorskip("pyspark")
 
 from pyspark.errors import PySparkException
+from pyspark.sql import functions as F  # noqa: N812
 
 from paraply.spark import dependencies, gtid_subset, gtid_subtract, unwrap, write_set_hash
 from paraply.spark.dependencies import Limits, Options, number
@@ -221,3 +222,37 @@ def test_a_bad_set_is_told_as_what_it_is(spark: SparkSession) -> None:
     with pytest.raises(Exception, match="UsageError") as caught:
         spark.sql("select gtid_subset('what', 'else')").collect()
     assert isinstance(unwrap(caught.value), UsageError)
+
+
+def test_the_example_of_the_certifier_gives_the_numbers_of_the_log(spark: SparkSession, demo_log: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs/how-to/spark.md").read_text()
+    example = next(block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "def certified" in block)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    trace = spark.read.format("binlog").option("scheme", "group").load(str(demo_log))
+    found = {row.position: (row.last_committed, row.sequence_number) for row in names["certified"](trace).collect()}
+    rows = paraply.trace(demo_log).read_all().to_pylist()
+    assert found == {row["position"]: (row["last_committed"], row["sequence_number"]) for row in rows}
+
+
+def test_statements_and_the_order_across_jobs(spark: SparkSession, logs: Path) -> None:
+    made = spark.read.format("binlog").options(mode="rows", tables="shop.tag").load(str(logs)).where("statement is not null").collect()
+    assert [(row.operation, row.table, row.before, row.after) for row in made] == [("create", "tag", None, None)]
+    assert made[0].statement.lower().startswith("create table tag")
+    trace = spark.read.format("binlog").load(str(logs)).cache()
+    ddl = trace.where("kind = 'ddl' and array_contains(tables, 'shop.tag')").first()
+    assert (ddl.statement, ddl.position) == (made[0].statement, made[0].position)
+    # The second log alone: its positions begin at 1, and its order is the same.
+    alone = spark.read.format("binlog").load(f"{logs}/relay.000002").select("gtid", "ordering", F.col("position").alias("own"))
+    both = alone.join(trace.select("gtid", F.col("ordering").alias("whole"), "position"), "gtid")
+    assert both.where("whole <> ordering or position = own").count() == 0
+    assert trace.orderBy("ordering").select("position").take(7000) == trace.orderBy("position").select("position").take(7000)
+
+
+def test_explain_prints_what_options_leave_out(spark: SparkSession, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = {"mode": "rows", "tables": "shop.tag", "columns": "position,key", "gtids": f"{ID}:1-5"}
+    frame = spark.read.format("binlog").options(**options).load(str(logs))
+    frame.where("position > 3").explain()
+    assert f"with mode=rows, columns=[position, key], tables=[shop.tag], gtids={ID}:1-5" in capsys.readouterr().out
+    spark.range(3).explain()
+    assert "binlog:" not in capsys.readouterr().out

@@ -9,7 +9,7 @@ import pytest
 
 import paraply
 from paraply.errors import UsageError
-from paraply.spark.modes import Options
+from paraply.spark.options import Options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytest.importorskip("pyspark")
 
 from paraply.spark import apply_batch
-from paraply.spark.stream import Followed
+from paraply.spark.stream.followed import Followed
 
 pytestmark = pytest.mark.spark
 
@@ -72,7 +72,8 @@ def test_batches_are_bounded(spark: SparkSession, demo_log: Path, tmp_path: Path
     rows: list[int] = []
     log = Grown(demo_log, tmp_path / "logs")
     log.write(1.0)
-    follow(spark, tmp_path / "logs", tmp_path / "checkpoint", lambda batch, _: rows.append(batch.count()), mode="rows", max_bytes="1m")
+    options = {"mode": "rows", "max_bytes": "1m", "statements": "false"}
+    follow(spark, tmp_path / "logs", tmp_path / "checkpoint", lambda batch, _: rows.append(batch.count()), **options)
     assert sum(rows) == sum(t.rows for t in paraply.open_log(demo_log))
     assert len([count for count in rows if count]) >= 5
 
@@ -90,10 +91,10 @@ def test_a_log_that_shrinks_is_refused(demo_log: Path, tmp_path: Path) -> None:
     log = Grown(demo_log, tmp_path / "logs")
     log.write(0.4)
     followed = Followed(Options(paths=(str(tmp_path / "logs"),)))
-    followed.look()
+    followed.look({})
     log.write(0.2)
     with pytest.raises(UsageError, match="smaller"):
-        followed.look()
+        followed.look({})
 
 
 def test_r25_a_query_applies_each_transaction_once(spark: SparkSession, demo_log: Path, tmp_path: Path, database: Database) -> None:

@@ -68,15 +68,20 @@ def test_r15_conflicts_are_those_of_each_key(spark: SparkSession, seed: int, sch
 
 def test_conflicts_by_table(spark: SparkSession) -> None:
     columns = "position bigint, write_set array<bigint>, tables array<string>"
-    rows = [(1, [1], ["a"]), (2, [1, 2], ["a", "b"]), (3, [2], ["b"]), (4, [2], ["b"]), (5, [9], ["a"])]
+    rows = [(1, [1], ["a"]), (2, [1, 2], ["a", "b"]), (3, [2], ["b"]), (4, [2], ["b"])]
+    # Both change two tables, and the common key is of one of them.
+    rows += [(5, [9], ["a", "b"]), (6, [9], ["a", "b"]), (7, [9], ["a"]), (8, [8], ["a", "b"]), (9, [8], ["a", "b"])]
     trace = spark.createDataFrame(rows, columns)
     assert {(r.position, r.earlier, tuple(r.tables)) for r in conflicts(trace).collect()} == {
         (2, 1, ("a",)),
         (3, 2, ("b",)),
         (4, 3, ("b",)),
+        (6, 5, ("a", "b")),
+        (7, 6, ("a",)),
+        (9, 8, ("a", "b")),
     }
     counted = {row.table: (row.pairs, row.transactions) for row in conflicts(trace, by_table=True).collect()}
-    assert counted == {"a": (1, 1), "b": (2, 2)}
+    assert counted == {"a": (3, 3), "b": (2, 2), "a or b": (1, 1)}
     with pytest.raises(UsageError, match="tables"):
         conflicts(trace.drop("tables"), by_table=True)
 

@@ -20,6 +20,7 @@ from paraply.spark.dependencies import dependencies
 from paraply.spark.failures import unwrap
 from paraply.spark.functions import gtid_subset, gtid_subtract, write_set_hash, write_set_hash_pandas
 from paraply.spark.setup import register, session
+from paraply.spark.table import current, history
 from paraply.spark.workload import conflicts, parallelism
 
 __all__ = [
@@ -27,9 +28,11 @@ __all__ = [
     "apply_batch",
     "apply_upto",
     "conflicts",
+    "current",
     "dependencies",
     "gtid_subset",
     "gtid_subtract",
+    "history",
     "parallelism",
     "register",
     "session",

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from paraply import errors
 from paraply.errors import ParaplyError
 
-__all__ = ["TaskFailed", "marked", "reporting", "reporting_at_once", "say_first", "unwrap"]
+__all__ = ["MARK", "TaskFailed", "marked", "reporting", "reporting_at_once", "say_first", "unwrap"]
 
 MARK = "paraply-error:"
 FIELDS = ("message", "file", "position", "gtid", "table", "key")

@@ -1,203 +1,137 @@
-"""Reading of logs by the data source: options, columns of each mode, and the rows of a part."""
+"""Reading of a part of logs by the data source, with the columns of a mode."""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from glob import glob
-from pathlib import Path
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import InputPartition
+import pyarrow as pa
 
-from paraply._native import Selection
-from paraply.analysis.parts import LogPart, check_unchanged, cut, mark_of
-from paraply.analysis.rows import EventSource, RowSource, columns_of, table_filter, values_of
-from paraply.analysis.trace import SCHEMES, TraceSource
-from paraply.errors import UsageError
-from paraply.logs import log_paths
-from paraply.schema.readers.dump import read_dump
+from paraply._native import row_schema
+from paraply.analysis.carried.rows import CarriedRows
+from paraply.analysis.parts import check_unchanged
+from paraply.analysis.rows import EventSource, RowSource, table_filter
+from paraply.analysis.statement_rows import ChosenTables, statement_rows
+from paraply.analysis.trace import TraceSource
+from paraply.errors import ParaplyError, UsageError
+from paraply.logs.inputs import plain_name
 from paraply.spark.failures import reporting
+from paraply.spark.inputs import renamed
+from paraply.spark.loading import LogPartition, located
+from paraply.spark.options import KEYS, Options
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from paraply.analysis.carried.plan import TablePlan
+    from paraply.analysis.parts import LogPart
+    from paraply.logs.feed import FeedItem
 
-    from paraply.schema.model import Table
+__all__ = ["read_part", "source_id"]
 
-__all__ = ["MODES", "LogPartition", "Options", "found_logs", "read_part", "schema_text"]
-
-SPLIT = 128 << 20
-IMAGE = "map<string,string>"
-
-TRANSACTIONS = {
-    "position": "bigint", "gtid": "string", "origin": "string", "session": "bigint", "committed_at": "timestamp", "kind": "string",
-    "tables": "array<string>", "write_set": "array<bigint>", "reads": "array<bigint>", "snapshot": "string", "rows": "int",
-    "bytes": "bigint", "last_committed": "bigint", "sequence_number": "bigint", "server_id": "bigint", "file": "string",
-    "offset": "bigint", "barrier": "boolean",
-}  # fmt: skip
-ROWS = {
-    "position": "bigint", "gtid": "string", "committed_at": "timestamp", "server_id": "bigint", "session": "bigint",
-    "database": "string", "table": "string", "operation": "string", "row": "bigint", "key": IMAGE, "before": IMAGE, "after": IMAGE,
-    "file": "string", "offset": "bigint",
-}  # fmt: skip
-EVENTS = {
-    "file": "string", "offset": "bigint", "type": "string", "type_code": "int", "size": "bigint", "server_id": "bigint",
-    "timestamp": "timestamp", "gtid": "string", "end_position": "bigint", "flags": "int",
-}  # fmt: skip
-MODES = {"transactions": TRANSACTIONS, "rows": ROWS, "events": EVENTS}
-KNOWN = ("path", "paths", "mode", "columns", "tables", "scheme", "schema_dump", "values", "split", "max_bytes")
-
-
-@dataclass
-class LogPartition(InputPartition):
-    """Partition of one task."""
-
-    part: LogPart
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of the source.
-
-    Attributes:
-        paths: Logs, folders or patterns.
-        mode: ``transactions``, ``rows`` or ``events``.
-        columns: The requested columns; empty for all.
-        tables: The requested databases and tables; empty for all.
-        scheme: Scheme of the write sets.
-        schema_dump: Dump of the tables at the start of the logs.
-        values: ``text`` or ``typed``.
-        split: Size of a part in bytes.
-        max_bytes: Most bytes in a batch of a stream; None for all available bytes.
-    """
-
-    paths: tuple[str, ...] = ()
-    mode: str = "transactions"
-    columns: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
-    scheme: str = "fine"
-    schema_dump: str | None = None
-    values: str = "text"
-    split: int = SPLIT
-    max_bytes: int | None = None
-
-    @classmethod
-    def of(cls, options: dict[str, str]) -> Options:
-        """Read the options.
-
-        Raises:
-            UsageError: An option is wrong.
-        """
-        given = {name.lower(): value for name, value in options.items()}
-        unknown = [name for name in given if name not in KNOWN]
-        if unknown:
-            raise UsageError(f"unknown option `{unknown[0]}`: the source binlog has {', '.join(KNOWN[2:])}")
-        made = cls(
-            paths=paths_of(given),
-            mode=given.get("mode", "transactions"),
-            columns=names_of(given.get("columns")),
-            tables=names_of(given.get("tables")),
-            scheme=given.get("scheme", "fine"),
-            schema_dump=given.get("schema_dump"),
-            values=values_of(given.get("values", "text")),
-            split=bytes_of("split", given.get("split")) or SPLIT,
-            max_bytes=bytes_of("max_bytes", given.get("max_bytes")),
-        )
-        made.check()
-        return made
-
-    def check(self) -> None:
-        """Raise ``UsageError`` if options do not fit together."""
-        if self.mode not in MODES:
-            raise UsageError(f"unknown mode `{self.mode}`: it is {', '.join(MODES)}")
-        if self.scheme not in SCHEMES:
-            raise UsageError(f"unknown scheme `{self.scheme}`: it is {' or '.join(SCHEMES)}")
-        for name in self.columns:
-            if name not in MODES[self.mode]:
-                raise UsageError(f"mode {self.mode} has no column `{name}`; it has {', '.join(MODES[self.mode])}")
-        if self.tables and self.mode == "events":
-            raise UsageError("mode events cannot select tables; use mode rows")
-        if self.values == "typed" and self.mode != "rows":
-            raise UsageError("values=typed needs mode rows")
-        table_filter(self.tables)
-
-    def dumped(self) -> list[Table]:
-        """Return the tables of the dump, if there is one."""
-        return list(read_dump(Path(self.schema_dump))) if self.schema_dump else []
-
-    def cut(self, paths: Sequence[str]) -> list[LogPart]:
-        """Divide logs into parts."""
-        events = self.mode == "events"
-        if len(paths) == 1 and Path(paths[0]).stat().st_size <= self.split:
-            return [LogPart(list(paths), tables=self.dumped(), marks=(mark_of(paths[0]),))]
-        return cut(paths, self.dumped(), self.split, events=events)
-
-
-def paths_of(given: dict[str, str]) -> tuple[str, ...]:
-    """Return the paths of ``load(path)`` or ``load([path, ...])``, which Spark passes as JSON text.
-
-    >>> paths_of({"paths": '["a.1", "b.1"]'})
-    ('a.1', 'b.1')
-    """
-    several = json.loads(given.get("paths", "[]"))
-    return (*([given["path"]] if given.get("path") else []), *(str(path) for path in several))
-
-
-def names_of(option: str | None) -> tuple[str, ...]:
-    """Return the names in an option, which are separated by commas."""
-    return tuple(name.strip() for name in (option or "").split(",") if name.strip())
-
-
-def bytes_of(name: str, option: str | None) -> int | None:
-    """Return a number of bytes written as ``67108864``, ``64m`` or ``1g``.
-
-    Raises:
-        UsageError: The text is not such a number.
-    """
-    if option is None:
-        return None
-    text = option.strip().lower().removesuffix("b")
-    unit = {"k": 10, "m": 20, "g": 30}.get(text[-1:], 0)
-    digits = text[:-1] if unit else text
-    if not digits.isdigit() or int(digits) == 0:
-        raise UsageError(f"{name}={option}: write a number of bytes, such as 67108864 or 64m")
-    return int(digits) << unit
-
-
-def schema_text(options: Options) -> str:
-    """Return the columns of a mode as Spark's DDL."""
-    kinds = dict(MODES[options.mode])
-    if options.values == "typed":
-        typed = columns_of(found_logs(options.paths), options.dumped(), options.tables)
-        image = ",".join(f"`{column.name.replace('`', '``')}`:{column.type}" for column in typed)
-        kinds |= {"before": f"struct<{image}>", "after": f"struct<{image}>"}
-    return ", ".join(f"`{name}` {kinds[name]}" for name in options.columns or kinds)
+MADE = ("statement", "ordering", *KEYS)
+"""Columns that are not decoded."""
+ORDERING_NEEDS = {"transactions": ("file", "offset"), "events": ("file", "offset"), "rows": ("file", "transaction_offset", "row")}
+_NUMBERED = re.compile(r"(?P<stem>.+)\.(?P<number>\d+)")
+_SERVER_ID = slice(9, 13)
 
 
 @reporting
-def read_part(part: LogPart, options: Options, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_part(partition: LogPartition, options: Options, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a part with the columns that Spark requests, in its types.
 
     Raises:
-        UsageError: A file has changed since it was divided.
+        UsageError: A file has changed since it was divided, or the table has other columns than the schema.
     """
-    for path, mark in zip(part.paths, part.marks, strict=False):
-        check_unchanged(path, mark)
-    wanted = schema.names
-    for batch in source_of(part, options, schema):
-        if batch.num_rows:
-            yield batch.select(wanted).cast(schema)
+    part, names = located(partition.part)
+    try:
+        for path, mark in zip(part.paths, part.marks, strict=False):
+            check_unchanged(path, mark)
+        finish = Finish(part, options, schema, names)
+        for batch in source_of(part, partition.plan, options, schema):
+            if batch.num_rows:
+                yield finish(batch)
+    except ParaplyError as error:
+        raise renamed(error, names) from None
 
 
-def source_of(part: LogPart, options: Options, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the native batches of a part."""
+class Finish:
+    """Last step of a batch: the columns of the schema, with the places of logs and an order across jobs.
+
+    Args:
+        part: The part, by plain files.
+        options: The options of the source.
+        schema: The requested columns in Spark's types.
+        names: The places of files that are copies.
+    """
+
+    def __init__(self, part: LogPart, options: Options, schema: pa.Schema, names: dict[str, str]) -> None:
+        self._mode = options.mode
+        self._schema = schema
+        self._names = names
+        self._sources = dict(zip(part.paths, (source_id(mark.head) for mark in part.marks), strict=False))
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a batch of the schema."""
+        columns = [self._column(field, batch) for field in self._schema]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _column(self, field: pa.Field, batch: pa.RecordBatch) -> pa.Array:
+        if field.name == "ordering":
+            return self._ordering(batch).cast(field.type)
+        if field.name not in batch.schema.names:
+            return pa.nulls(batch.num_rows, field.type)
+        column = batch.column(field.name)
+        if field.name == "file" and self._names:
+            files = column.dictionary_encode()
+            column = pa.array([self._names.get(name, name) for name in files.dictionary.to_pylist()], pa.string()).take(files.indices)
+        if column.type == field.type:
+            return column
+        try:
+            return column.cast(field.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            raise UsageError(
+                f"the column `{field.name}` is {column.type} in the logs, and {field.type} in the schema: the table was altered since the"
+                " load, or the schema was given; load the logs again without a schema"
+            ) from None
+
+    def _ordering(self, batch: pa.RecordBatch) -> pa.Array:
+        """Return the order across jobs: the writer of the log, the log's name and number, the offset, and the event in it."""
+        file, offset, *event = ORDERING_NEEDS[self._mode]
+        files = batch.column(file).dictionary_encode()
+        known = files.dictionary.to_pylist()
+        parts = [log_name(name) for name in known]
+        columns = [
+            pa.array([self._sources.get(name, 0) for name in known], pa.int64()).take(files.indices),
+            pa.array([stem for stem, _ in parts], pa.string()).take(files.indices),
+            pa.array([number for _, number in parts], pa.int64()).take(files.indices),
+            batch.column(offset),
+            batch.column(event[0]) if event else pa.array([0], pa.int64()).take(pa.array([0] * batch.num_rows, pa.int32())),
+        ]
+        return pa.StructArray.from_arrays(columns, ["source", "file", "number", "offset", "event"])
+
+
+def log_name(path: str) -> tuple[str, int]:
+    """Return the base name of a log without its number, and the number; 0 without one.
+
+    >>> log_name("/logs/binlog.000017.zst"), log_name("/logs/one.binlog")
+    (('binlog', 17), ('one.binlog', 0))
+    """
+    name = plain_name(PurePath(path).name)
+    match = _NUMBERED.fullmatch(name)
+    return (match["stem"], int(match["number"])) if match else (name, 0)
+
+
+def source_id(head: bytes) -> int:
+    """Return the server that wrote a log, from the log's first bytes."""
+    return int.from_bytes(head[_SERVER_ID], "little")
+
+
+def source_of(part: LogPart, plan: TablePlan | None, options: Options, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the native batches of a part, and the rows of statements."""
     if options.mode == "events":
         yield from EventSource(part)
-        return
-    tables = table_filter(options.tables)
-    selection = Selection(tables=tables)
-    if options.mode == "transactions":
+    elif options.mode == "transactions":
         yield from TraceSource(
             part.paths,
             options.scheme,
@@ -205,55 +139,50 @@ def source_of(part: LogPart, options: Options, schema: pa.Schema) -> Iterator[pa
             tables=part.tables,
             position=part.position,
             piece=part.piece,
-            selection=selection,
+            selection=options.selection(table_filter(options.tables)),
             sizes=part.sizes,
+            statements=lambda item: bool(wanted_statements(item, options, options.chosen)),
         )
+    else:
+        for item, batches in row_items(part, plan, options, decoded_columns(schema, options)):
+            yield from batches
+            if options.statements:
+                yield from statement_batches(item, options, plan)
+
+
+def row_items(
+    part: LogPart, plan: TablePlan | None, options: Options, columns: list[str]
+) -> Iterator[tuple[FeedItem, Iterator[pa.RecordBatch]]]:
+    """Yield batches of transactions with their row changes."""
+    if plan is None:
+        tables = table_filter(options.tables)
+        native = [name for name in columns if name not in KEYS]
+        yield from RowSource(part, columns=native, tables=tables, selection=options.selection(tables)).items()
         return
-    yield from RowSource(
-        part,
-        columns=schema.names,
-        tables=tables,
-        values=values_in(schema) if options.values == "typed" else None,
-        selection=selection,
-    )
+    names = table_filter([f"`{database.replace('`', '``')}`.`{table.replace('`', '``')}`" for database, table in plan.names])
+    for item, batches in CarriedRows(part, plan, columns, options.selection(names)):
+        yield item, iter(batches)
 
 
-def values_in(schema: pa.Schema) -> list[tuple[str, bool]]:
-    """Return the columns of the images that Spark requests, each with True if it holds bytes."""
-    import pyarrow as pa
-
-    image = next((schema.field(name).type for name in ("before", "after") if name in schema.names), None)
-    return [] if image is None else [(column.name, pa.types.is_binary(column.type)) for column in image]
-
-
-def found_logs(patterns: Sequence[str]) -> list[str]:
-    """Return the logs of paths or patterns, those of each in the order of their names, without index files.
-
-    Raises:
-        UsageError: There is none.
-    """
-    if not patterns:
-        raise UsageError("name a log, a folder or a pattern: load(PATH)")
-    paths: dict[str, None] = {}
-    for pattern in patterns:
-        found = [path for path in matching(pattern) if not path.endswith(".index")]
-        paths.update(dict.fromkeys(found or [pattern]))
-    return log_paths(list(paths))
+def decoded_columns(schema: pa.Schema, options: Options) -> list[str]:
+    """Return the columns that are decoded for those of a schema."""
+    needed = ORDERING_NEEDS[options.mode] if "ordering" in schema.names else ()
+    native = [name for name in (*schema.names, *needed) if name not in MADE or name in KEYS]
+    return list(dict.fromkeys(native)) or ["position"]
 
 
-def matching(pattern: str) -> list[str]:
-    """Return the files of one path or pattern."""
-    paths = [pattern] if Path(pattern).exists() else glob(pattern)  # noqa: PTH207  absolute patterns too
-    if len(paths) == 1 and Path(paths[0]).is_dir():
-        paths = [str(path) for path in Path(paths[0]).iterdir() if path.is_file() and not path.name.startswith(".")]
-    return sorted(paths, key=in_order)
+def wanted_statements(item: FeedItem, options: Options, tables: ChosenTables) -> list[dict[str, object]]:
+    """Return the rows of the statement at the end of a batch, if the options choose it."""
+    if not item.changes or not options.takes(item.batch[len(item.batch) - 1]):
+        return []
+    return [row.values() for row in statement_rows(item, tables)]
 
 
-def in_order(path: str) -> tuple[str, int, str]:
-    """Return a sort key by which logs of one name follow one another by the numbers at the end.
-
-    >>> sorted(["b.1000000", "b.999999", "b.index"], key=in_order)
-    ['b.999999', 'b.1000000', 'b.index']
-    """
-    stem, _, number = path.rpartition(".")
-    return (stem, int(number) if number.isdigit() else 1 << 62, path)
+def statement_batches(item: FeedItem, options: Options, plan: TablePlan | None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a statement, with null images."""
+    rows = wanted_statements(item, options, options.chosen if plan is None else ChosenTables(tables=frozenset(plan.names)))
+    if rows:
+        kinds = {field.name: field.type for field in row_schema()} | {"statement": pa.string()}
+        names: Sequence[str] = [name for name in rows[0] if name in kinds]
+        arrays = [pa.array([row[name] for row in rows], kinds[name]) for name in names]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(names))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraply.errors import UsageError
+from paraply.spark.explained import explain_options
 from paraply.spark.failures import say_first
 from paraply.spark.functions import register_functions
 from paraply.spark.quiet import quiet_start
@@ -68,10 +69,12 @@ def session(app_name: str = "paraply", *, where: str | None = None, **config: st
 def register(spark: SparkSession) -> None:
     """Register the data source ``binlog`` and the functions with a session, and let its tasks run this interpreter.
 
-    The first line of Spark's error then shows a paraply error that a task has raised.
+    The first line of Spark's error then shows a paraply error that a task has raised, and ``DataFrame.explain`` ends with the options by
+    which the source leaves out data.
     """
     use_this_interpreter(spark)
     say_first()
+    explain_options()
     spark.dataSource.register(BinlogSource)
     register_functions(spark)
 

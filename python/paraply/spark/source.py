@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 
 from paraply.spark.failures import reporting_at_once
-from paraply.spark.modes import LogPartition, Options, found_logs, read_part, schema_text
+from paraply.spark.inputs import found_logs
+from paraply.spark.loading import Load, LogPartition, check_columns, schema_text
+from paraply.spark.modes import read_part
+from paraply.spark.options import Options
 from paraply.spark.stream import BinlogStreamReader
 
 if TYPE_CHECKING:
@@ -22,9 +25,9 @@ __all__ = ["BinlogSource"]
 class BinlogSource(DataSource):
     """Data source for ``spark.read.format("binlog").load("folder/binlog.*")``, and for ``spark.readStream`` on a growing folder.
 
-    Options: ``mode`` (``transactions``, ``rows`` or ``events``), ``columns``, ``tables`` (names with commas between them), ``scheme``
-    (``fine`` or ``group``), ``schema_dump`` (a dump with the tables as they were at the start), ``values`` (``text`` or ``typed``),
-    ``split`` (bytes of a partition).
+    Options: ``mode`` (``transactions``, ``rows`` or ``events``), ``columns``, ``tables`` (names with commas between them), ``since``,
+    ``until``, ``gtids``, ``at``, ``statements``, ``scheme`` (``fine`` or ``group``), ``schema_dump`` and ``schema_from`` (the tables as
+    they were at the start), ``values`` (``text`` or ``typed``), ``split`` (bytes of a partition).
     """
 
     @classmethod
@@ -64,17 +67,18 @@ class BinlogReader(DataSourceReader):
 
     def __init__(self, options: dict[str, str], schema: StructType) -> None:
         self._options = Options.of(options)
+        check_columns(self._options, schema.names)
         self._schema = arrow_schema(schema)
-        self._paths = found_logs(self._options.paths)
+        found_logs(self._options.paths)
 
     @reporting_at_once
     def partitions(self) -> Sequence[InputPartition]:
         """Read the logs once, to find their division into parts, each part's first position in the trace, and its table definitions."""
-        return [LogPartition(part) for part in self._options.cut(self._paths)]
+        return Load.of(self._options).partitions(self._options)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Return the rows of one partition, as Arrow record batches."""
-        return read_part(cast("LogPartition", partition).part, self._options, self._schema)
+        return read_part(cast("LogPartition", partition), self._options, self._schema)
 
 
 def arrow_schema(schema: StructType) -> Any:

@@ -44,11 +44,12 @@ def conflicts(trace_df: DataFrame, *, scheme: str = "fine", by_table: bool = Fal
     Args:
         trace_df: The trace, as for ``dependencies``; with ``tables`` pairs have their tables.
         scheme: ``fine``: transactions that share a key do not conflict (R15); ``group``: they do.
-        by_table: Count by table instead.
+        by_table: Count by the table of the common key instead: the table that every transaction changes which takes the key exclusively. If
+            these always change several tables together, the name has all of them, with `` or `` between.
 
     Returns:
         ``position``, ``earlier`` (its position), ``keys`` (number of common keys) and, if the trace has it, ``tables`` (tables that both
-        change). By table: ``table``, ``pairs``, ``transactions`` (number of waiting ones); a pair counts for each table that both change.
+        change). By table: ``table``, ``pairs``, ``transactions`` (number of waiting ones); a pair counts once for each table of its keys.
 
     Raises:
         UsageError: A column is missing or of another type, or the scheme is unknown.
@@ -57,14 +58,13 @@ def conflicts(trace_df: DataFrame, *, scheme: str = "fine", by_table: bool = Fal
         raise UsageError(f"unknown scheme `{scheme}`: it is {' or '.join(SCHEMES)}")
     if by_table and "tables" not in trace_df.columns:
         raise UsageError("the trace has no column `tables`, by which conflicts could be counted")
-    pairs = pairs_of(touches_of(trace_df, scheme))
-    if "tables" in trace_df.columns:
-        pairs = with_tables(pairs, trace_df)
-    if not by_table:
-        return pairs
-    table = F.explode("tables").alias("table")
-    counted = pairs.select(table, "position").groupBy("table")
-    return counted.agg(F.count("*").alias("pairs"), F.countDistinct("position").alias("transactions"))
+    touches = touches_of(trace_df, scheme)
+    keyed = keyed_pairs(touches)
+    if by_table:
+        counted = keyed.join(tables_of_keys(touches, trace_df), "key").groupBy("table")
+        return counted.agg(F.countDistinct("position", "earlier").alias("pairs"), F.countDistinct("position").alias("transactions"))
+    pairs = keyed.groupBy("position", "earlier").agg(F.count("*").alias("keys"))
+    return with_tables(pairs, trace_df) if "tables" in trace_df.columns else pairs
 
 
 def touches_of(trace_df: DataFrame, scheme: str) -> DataFrame:
@@ -77,16 +77,24 @@ def touches_of(trace_df: DataFrame, scheme: str) -> DataFrame:
     return touched.groupBy("position", "key").agg(F.max("exclusive").alias("exclusive"))
 
 
-def pairs_of(touches: DataFrame) -> DataFrame:
-    """Return the pairs of positions with common keys."""
+def keyed_pairs(touches: DataFrame) -> DataFrame:
+    """Return each common key of a pair of positions: ``position``, ``earlier``, ``key``."""
     by_key = Window.partitionBy("key").orderBy("position")
     taken = F.when(F.col("exclusive"), F.col("position"))
     before = F.last(taken, ignorenulls=True).over(by_key.rowsBetween(Window.unboundedPreceding, -1))
     behind = F.first(taken, ignorenulls=True).over(by_key.rowsBetween(1, Window.unboundedFollowing))
     placed = touches.withColumns({"before": before, "behind": F.when(~F.col("exclusive"), behind)})
-    back = placed.where("before is not null").select("position", F.col("before").alias("earlier"))
-    forth = placed.where("behind is not null").select(F.col("behind").alias("position"), F.col("position").alias("earlier"))
-    return back.unionAll(forth).groupBy("position", "earlier").agg(F.count("*").alias("keys"))
+    back = placed.where("before is not null").select("position", F.col("before").alias("earlier"), "key")
+    forth = placed.where("behind is not null").select(F.col("behind").alias("position"), F.col("position").alias("earlier"), "key")
+    return back.unionAll(forth)
+
+
+def tables_of_keys(touches: DataFrame, trace_df: DataFrame) -> DataFrame:
+    """Return the table of each key: what all transactions change that take the key exclusively. A hash does not tell its table."""
+    changed = trace_df.select("position", F.array_sort("tables").alias("tables"))
+    users = touches.where("exclusive").join(changed, "position").groupBy("key").agg(F.collect_set("tables").alias("each"))
+    common = F.aggregate("each", F.get(F.col("each"), F.lit(0)), F.array_intersect)
+    return users.select("key", F.array_join(F.array_sort(common), " or ").alias("table"))
 
 
 def with_tables(pairs: DataFrame, trace_df: DataFrame) -> DataFrame:
