@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("explain",),
     ("hashing",),
     ("schema",),
-    ("_extras",),
+    ("_extras", "output_files"),
     ("errors",),
     ("runtime", "data", "_native", "_on_demand", "_version"),
 )

@@ -17,7 +17,7 @@ import paraply.analysis.stamp as module
 from paraply import open_log
 from paraply.analysis.stamp import MOST_WORKERS, stamp
 from paraply.analysis.verify import require_equal, verify
-from paraply.errors import LogDamaged, LogNotUnderstood, LogTruncated, NumbersDiffer, UsageError
+from paraply.errors import LogDamaged, LogNotUnderstood, LogTruncated, NumbersDiffer, ParaplyError, UsageError
 
 DATA = Path(__file__).parent.parent / "data"
 NATIVE = Path(__file__).parent.parent.parent / "rust" / "binlog" / "tests" / "data"
@@ -234,8 +234,8 @@ def test_a_file_keeps_the_mode_of_its_log(tmp_path: Path) -> None:
     assert (tmp_path / "new" / log.name).stat().st_mode & 0o777 == 0o640
 
 
-def test_a_full_disk_is_an_error_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = write_log(tmp_path / "log.000001", random_history(random.Random(4), 30))
     monkeypatch.setattr(module.NewFiles, "__enter__", lambda files: files)  # its folder is not made
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ParaplyError, match=r"folder/log\.000001 cannot be written: No such file or directory"):
         stamp(log, tmp_path / "no" / "folder")

@@ -17,6 +17,7 @@ from paraply._native import Catalog, LogReader, LogStamper, log_head
 from paraply.errors import UsageError
 from paraply.logs import log_paths
 from paraply.logs.feed import Feed, FeedRules
+from paraply.output_files import write_failed
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.readers.dump import read_dump
 
@@ -168,10 +169,17 @@ class NewFiles:
         self._refuse_existing()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Remove the files that are not complete."""
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        """Remove the files that are not complete.
+
+        Raises:
+            ParaplyError: One of them could not be written.
+        """
         for path in self.partial:
             path.unlink(missing_ok=True)
+        names = {str(partial): final for partial, final in zip(self.partial, self.final, strict=True)}
+        if isinstance(error, OSError) and (final := names.get(str(error.filename))) is not None:
+            raise write_failed(final, "-o", error) from None
 
     def complete(self) -> None:
         """Give the files their names."""

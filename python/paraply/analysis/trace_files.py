@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -15,8 +16,9 @@ import pyarrow.parquet as pq
 
 from paraply._native import trace_schema
 from paraply.analysis.trace import TraceSource
-from paraply.errors import UsageError
+from paraply.errors import ParaplyError, UsageError
 from paraply.logs import log_paths
+from paraply.output_files import NewFile
 
 __all__ = ["TraceReport", "write_trace"]
 
@@ -177,12 +179,12 @@ class OpenFile:
         self.path = path
         """Name of the file when it is complete."""
         self._row_group_rows = row_group_rows
-        self._partial = path.with_name(f".{path.name}.partial")
+        self._file = NewFile(path, "-o")
         self._pending: list[pa.RecordBatch] = []
         self._rows = 0
         self._bytes = 0
         self._writer = pq.ParquetWriter(
-            self._partial, trace_schema(), compression="zstd", write_statistics=True, use_dictionary=DICTIONARY_COLUMNS
+            self._file.file, trace_schema(), compression="zstd", write_statistics=True, use_dictionary=DICTIONARY_COLUMNS
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -200,12 +202,14 @@ class OpenFile:
         """Write the remaining rows, and rename the file."""
         self._flush()
         self._writer.close()
-        self._partial.replace(self.path)
+        self._file.complete()
+        self._file.abandon()
 
     def abandon(self) -> None:
-        """Remove the temporary file."""
-        self._writer.close()
-        self._partial.unlink(missing_ok=True)
+        """Remove the file that is not complete."""
+        with suppress(OSError, ParaplyError):
+            self._writer.close()
+        self._file.abandon()
 
     def _take(self, batch: pa.RecordBatch) -> None:
         if batch.num_rows:

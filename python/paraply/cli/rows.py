@@ -15,6 +15,7 @@ from paraply.cli.options import AsJson, Channel, Databases, Debug, DefaultsFile,
 from paraply.cli.process.secrets import hide_arguments
 from paraply.cli.terminal import output
 from paraply.errors import UsageError
+from paraply.output_files import new_file, new_text_file
 
 if TYPE_CHECKING:
     from paraply.analysis.row_changes import ChangeFilter
@@ -167,7 +168,7 @@ def sink_of(out: Path | None) -> Iterator[Sink]:
     if out is not None and out.suffix == PARQUET:
         yield sys.stdout
     elif out is not None:
-        with out.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with new_text_file(out, "-o") as file:
             yield file
     else:
         if hasattr(sys.stdout, "reconfigure"):
@@ -205,7 +206,7 @@ def write_parquet(paths: list[str], wanted: ChangeFilter, tables: list[Table], o
     from paraply.analysis.row_changes import batches, takes
 
     count = 0
-    with pq.ParquetWriter(out, row_schema()) as writer:
+    with new_file(out, "-o") as file, pq.ParquetWriter(file, row_schema()) as writer:
         for batch in batches(paths, wanted, tables, row_schema().names):
             chosen = batch if wanted.gtids is None and not wanted.keys else batch.filter(pa.array(takes(batch, wanted)))
             if chosen.num_rows:

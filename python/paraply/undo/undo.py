@@ -13,6 +13,7 @@ from paraply._extras import require_extra
 from paraply._native import DependentFinder, RowStatements
 from paraply.errors import UndoRefused, UsageError
 from paraply.logs import log_paths
+from paraply.output_files import new_file
 from paraply.targets import MYSQL, POSTGRESQL
 from paraply.undo.choice import CHOSEN, WHOLE, choose
 from paraply.undo.options import UndoOptions, UndoReport, everything
@@ -107,7 +108,7 @@ class Undo:
         with open_spool() as spool:
             self._spool(spool, choice, tables, finder)
             if sql is not None:
-                with sql.open("wb") as file:
+                with new_file(sql, "--sql") as file:
                     file.writelines(script(self._writer.settings, spool.backwards()))
             elif not dry_run:
                 self._write(spool, choice)

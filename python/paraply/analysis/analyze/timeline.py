@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paraply._native import Setup
+from paraply.errors import ParaplyError
 from paraply.observe.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def write_timeline(recording: Recording, costs: Costs, explanation: Explanation,
     """Write the schedule whose lost time is divided: a track for each worker.
 
     Raises:
-        UsageError: The file cannot be written, or exists and is not a timeline.
+        UsageError: The file cannot be made, or exists and is not a timeline.
+        ParaplyError: The file cannot be written to its end; it is removed.
     """
     setup = Setup(explanation.applier, explanation.workers, costs, numbers=explanation.numbers, ordered=explanation.ordered)
     with Timeline(path, f"paraply analyze: {explanation.applier}") as timeline:
@@ -38,3 +40,7 @@ def write_timeline(recording: Recording, costs: Costs, explanation: Explanation,
             if commit > applied:
                 timeline.slice(slot.worker, "waiting to commit", applied, commit)
             timeline.slice(slot.worker, "commit", commit, end)
+    if timeline.problem is not None:
+        path.unlink(missing_ok=True)
+        advice = "no partial file is left: free some space, or name a file elsewhere"
+        raise ParaplyError(f"--trace {timeline.problem}; {advice}", file=str(path))

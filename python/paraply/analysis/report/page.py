@@ -20,6 +20,7 @@ from paraply.analysis.report.series import along, bounds_of
 from paraply.analysis.report.tables import file_name
 from paraply.errors import UsageError
 from paraply.logs import log_paths
+from paraply.output_files import new_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,15 +99,12 @@ def write_report(path: Path, logs: Sequence[str], result: Analysis, recording: R
         model: The cost model.
 
     Raises:
-        UsageError: The file cannot be written.
+        UsageError: The file cannot be made.
+        ParaplyError: The file cannot be written.
     """
     text = report(logs, result, recording, model)
-    unfinished = path.with_name(f"{path.name}.new")
-    try:
-        unfinished.write_text(text, encoding="utf-8", errors="xmlcharrefreplace")
-        unfinished.replace(path)
-    except OSError as error:
-        raise UsageError(f"--html {path} cannot be written: {error.strerror}") from None
+    with new_file(path, "--html") as file:
+        file.write(text.encode("utf-8", "xmlcharrefreplace"))
 
 
 def report(logs: Sequence[str], result: Analysis, recording: Recording, model: CostModel) -> str:

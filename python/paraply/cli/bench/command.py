@@ -17,6 +17,7 @@ from paraply.cli.bench.scale import ScaleOptions, scale_results
 from paraply.cli.demo import demo_log
 from paraply.cli.options import AsJson, Debug
 from paraply.cli.terminal import output
+from paraply.output_files import new_text_file
 
 if TYPE_CHECKING:
     from paraply.bench.kernels import KernelResult
@@ -133,7 +134,8 @@ def bench(
             fields |= replay_results(log, ways, as_json)
         if results is not None:
             results.parent.mkdir(parents=True, exist_ok=True)
-            results.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
+            with new_text_file(results, "-o") as file:
+                file.write(json.dumps(fields, indent=2) + "\n")
         return 0, fields
 
     output.run("bench", body, as_json=as_json, debug=debug)

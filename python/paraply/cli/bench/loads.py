@@ -11,6 +11,7 @@ from rich.table import Table
 
 from paraply.cli.terminal import output
 from paraply.errors import UsageError
+from paraply.output_files import new_text_file
 
 if TYPE_CHECKING:
     from paraply.bench.load_bench import LoadResult
@@ -82,7 +83,8 @@ def write_chart(path: Path, version: str, found: Sequence[dict[str, Any]]) -> No
     from paraply.bench.chart import bars
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(bars(f"Replays on {version}", found), encoding="utf-8")
+    with new_text_file(path, "--chart") as file:
+        file.write(bars(f"Replays on {version}", found))
 
 
 def show(result: LoadResult) -> None:
