@@ -5,16 +5,23 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
+from collections.abc import Collection
 from pathlib import Path
 
 __all__ = ["PeakMemory"]
 
 
 class PeakMemory:
-    """Sampler of the memory of the process tree: the sum of proportional set sizes, in which shared pages count once."""
+    """Sampler of the memory of the process tree: the sum of proportional set sizes, in which shared pages count once.
 
-    def __init__(self, interval: float = 0.25) -> None:
+    Args:
+        interval: Seconds between two samples.
+        without: Processes that are left out.
+    """
+
+    def __init__(self, interval: float = 0.25, without: Collection[int] = ()) -> None:
         self._interval = interval
+        self._without = without
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self.peak = 0
@@ -34,7 +41,7 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while not self._ended.wait(self._interval):
-            self.peak = max(self.peak, sum(proportional(process) for process in tree(os.getpid())))
+            self.peak = max(self.peak, sum(proportional(process) for process in tree(os.getpid()) if process not in self._without))
 
 
 def tree(root: int) -> list[int]:

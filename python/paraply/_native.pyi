@@ -2158,6 +2158,7 @@ class RowStatements:
         postgres: Renderer that knows the tables of a PostgreSQL; None for statements for MySQL and MariaDB.
         tables: Tables whose rows are written; None for all.
         kept: Finder whose kept dependents' rows are left as they are.
+        staged: By database and name of a table, the name of the session's table through which many of its rows are changed, as SQL.
     """
 
     def __new__(
@@ -2167,14 +2168,12 @@ class RowStatements:
         postgres: PostgresRenderer | None = None,
         tables: TableFilter | None = None,
         kept: DependentFinder | None = None,
+        staged: Mapping[tuple[str, str], str] | None = None,
     ) -> Self: ...
     def begin(self, batch: TransactionBatch, index: int, catalog: Catalog) -> None:
         """Begin a transaction of a batch."""
-    def next(self, max_bytes: int) -> list[tuple[str, str, bytes, list[str], list[bytes]]] | None:
+    def next(self, max_bytes: int) -> list[RowStatement] | None:
         """Return the next statements of the transaction; None after the last one.
-
-        For each: ``insert``, ``update`` or ``delete``; the table; the text; the key of each row, as many as it must affect; the
-        conditions of its rows, if it deletes several.
 
         Raises:
             LogDamaged: A row event is damaged.
@@ -2183,6 +2182,61 @@ class RowStatements:
         """
     def take_skipped(self) -> list[tuple[str, str]]:
         """Return table and key of the rows that kept dependents use, and forget them."""
+    def take_checks(self, last: bool) -> list[KeyCheck]:
+        """Return the checks of foreign keys that the statements so far need after the last one, and forget them.
+
+        Args:
+            last: True after the last statement; before it, only checks of many values are returned.
+        """
+
+@final
+class RowStatement:
+    """Statement that changes rows, and must affect as many as it has keys.
+
+    Attributes:
+        kind: ``insert``, ``update`` or ``delete``.
+        table: The source's table.
+        sql: The text.
+        keys: The key of each row.
+        conditions: The condition of each row, if it changes several without ``fill``.
+        fill: Statement that puts the rows into a table of the session first; None if the text holds them.
+        clear: Statement that empties that table again.
+        search: Query for the number of the first row that ``sql`` would not find.
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def sql(self) -> bytes: ...
+    @property
+    def keys(self) -> list[str]: ...
+    @property
+    def conditions(self) -> list[bytes]: ...
+    @property
+    def fill(self) -> bytes | None: ...
+    @property
+    def clear(self) -> str | None: ...
+    @property
+    def search(self) -> str | None: ...
+
+@final
+class KeyCheck:
+    """Query for values of a foreign key that have no parent.
+
+    Attributes:
+        child: The child table.
+        parent: The parent table.
+        sql: The text. It returns a row if the foreign key is broken.
+    """
+
+    @property
+    def child(self) -> str: ...
+    @property
+    def parent(self) -> str: ...
+    @property
+    def sql(self) -> bytes: ...
 
 @final
 class DependentFinder:
@@ -2210,5 +2264,5 @@ class DependentFinder:
             SchemaMismatch: The keys of a table that is undone are unknown.
         """
     @property
-    def affected(self) -> list[tuple[str, str]]:
-        """Databases and names of the tables that are undone."""
+    def affected(self) -> dict[tuple[str, str], int]:
+        """Databases and names of the tables that are undone, and the numbers of their row changes."""

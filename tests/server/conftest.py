@@ -6,11 +6,13 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from server.history_source import HistoryPlace, KillableSource, Source
 from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace
+from server.undo_servers import LiveServer, Shop
 from servers import MariaDbServer, mysql_data, mysql_url, running_mariadb
 
 from tests.pg_databases import database, embedded
@@ -86,3 +88,31 @@ def killable(request: pytest.FixtureRequest, history_source: Source) -> Killable
     else:
         missing("NO WAY TO KILL MYSQL: set PARAPLY_TEST_MYSQL_RESTART to a command that kills the server and starts it again")
     return KillableSource(place, history_source.binlogs, restart)
+
+
+@pytest.fixture(params=["mariadb", "mysql"])
+def live(request: pytest.FixtureRequest) -> Iterator[LiveServer]:
+    """A live MariaDB, then a live MySQL."""
+    if request.param == "mariadb":
+        server: MariaDbServer = request.getfixturevalue("mariadb_server")
+        found = LiveServer(server.url, server.data)
+    else:
+        found = LiveServer(mysql_url(), mysql_data())
+    with closing(found.connection):
+        found.begin_log()
+        yield found
+
+
+@pytest.fixture
+def live_mariadb(mariadb_server: MariaDbServer) -> Iterator[LiveServer]:
+    """A live MariaDB."""
+    found = LiveServer(mariadb_server.url, mariadb_server.data)
+    with closing(found.connection):
+        found.begin_log()
+        yield found
+
+
+@pytest.fixture
+def shop(live: LiveServer) -> Shop:
+    """A few tables on a live server."""
+    return Shop(live)

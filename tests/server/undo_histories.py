@@ -20,7 +20,7 @@ Rows = dict[str, Counter[tuple[tuple[str, str | None], ...]]]
 
 SCHEMA = (
     "CREATE TABLE parent (id INT PRIMARY KEY, name VARCHAR(20) CHARACTER SET utf8mb4 UNIQUE, n INT, price DECIMAL(8,2)) ENGINE=InnoDB",
-    "CREATE TABLE child (id INT PRIMARY KEY, parent_id INT, v FLOAT, FOREIGN KEY (parent_id) REFERENCES parent (id)) ENGINE=InnoDB",
+    "CREATE TABLE child (id INT PRIMARY KEY, parent_id INT, v FLOAT, CONSTRAINT up FOREIGN KEY (parent_id) REFERENCES parent (id))",
     "CREATE TABLE swap (id INT PRIMARY KEY, u INT NOT NULL, UNIQUE KEY (u), at DATETIME(3), b VARBINARY(9)) ENGINE=InnoDB",
     "CREATE TABLE hot (id INT PRIMARY KEY, n INT, note TEXT CHARACTER SET latin1) ENGINE=InnoDB",
     "CREATE TABLE plain (a INT, b CHAR(3)) ENGINE=InnoDB",
@@ -34,10 +34,12 @@ class UndoHistory:
     Args:
         sql: Runs statements of one session; it raises pymysql's errors.
         seed: The seed.
+        cascades: True if changes of parents cascade, on a server that logs them.
     """
 
-    def __init__(self, sql: Callable[[str], Any], seed: int) -> None:
+    def __init__(self, sql: Callable[[str], Any], seed: int, *, cascades: bool = False) -> None:
         self._sql = sql
+        self._cascades = cascades
         self._random = random.Random(seed)
         self.database = f"undo_{seed}"
 
@@ -45,6 +47,9 @@ class UndoHistory:
         """Make the tables, fill them, and run transactions."""
         for statement in (f"DROP DATABASE IF EXISTS {self.database}", f"CREATE DATABASE {self.database}", f"USE {self.database}", *SCHEMA):
             self._sql(statement)
+        if self._cascades:
+            actions = "ON DELETE SET NULL ON UPDATE CASCADE"
+            self._sql(f"ALTER TABLE child DROP FOREIGN KEY up, ADD FOREIGN KEY (parent_id) REFERENCES parent (id) {actions}")
         for number in range(1, 6):
             self._sql(f"INSERT INTO parent VALUES ({number}, 'p{number}', 0, 1.50)")
             self._sql(f"INSERT INTO swap VALUES ({number}, {number}, '2026-01-02 03:04:05.678', x'00FF')")
@@ -70,6 +75,7 @@ class UndoHistory:
             f"UPDATE parent SET n = n + 1 WHERE id = {number}",
             f"UPDATE parent SET name = 'p{pick(1, 12)}' WHERE id = {number}",
             f"DELETE FROM parent WHERE id = {number}",
+            f"UPDATE parent SET id = {number} WHERE id = {other}",
             f"INSERT INTO child VALUES ({pick(1, 15)}, {number}, {pick(99)} / 7)",
             f"UPDATE child SET parent_id = {number} WHERE id = {pick(1, 15)}",
             f"DELETE FROM child WHERE id = {pick(1, 15)}",

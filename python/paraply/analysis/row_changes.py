@@ -190,6 +190,6 @@ class SqlSource:
 
     def _texts(self) -> Iterator[tuple[bytes, int]]:
         while (found := self._statements.next(_STATEMENT_BYTES)) is not None:
-            for _, _, sql, keys, _ in found:
-                self.rows += len(keys)
-                yield sql, len(keys)
+            for statement in found:
+                self.rows += len(statement.keys)
+                yield statement.sql, len(statement.keys)

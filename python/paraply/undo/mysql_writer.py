@@ -12,16 +12,16 @@ from paraply.targets.mysql.preflight.privileges import read_grants
 from paraply.targets.mysql.row_sql import ROW_SETTINGS
 from paraply.targets.mysql.sql import identifier, name_literal, query_all, query_each, rows_of, text_literal, to_text
 from paraply.targets.mysql.target import connect
-from paraply.undo.writer import changed_row
+from paraply.undo.writer import Frame, broken_key, changed_row, places, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from paraply.schema.model import Table
     from paraply.targets.url import DatabaseUrl
-    from paraply.undo.spool import Change
+    from paraply.undo.spool import Change, Check
 
-__all__ = ["MySqlWriter"]
+__all__ = ["MySqlWriter", "stage_definition"]
 
 _SAVEPOINT = "SAVEPOINT paraply_undo"
 _BACK = "ROLLBACK TO SAVEPOINT paraply_undo"
@@ -38,6 +38,31 @@ _HISTORY = (
 )
 
 
+def stage_definition(stage: str, table: Table) -> list[str]:
+    """Return the statements that make a temporary table for rows of a table, empty.
+
+    It has each column twice: as it must be, and as it becomes. An outer join makes them take NULL; their types stay. MariaDB leaves them
+    without a default then.
+
+    >>> from paraply.schema.model import Column, Table
+    >>> made, changed = stage_definition("d.stage", Table("d", "t", (Column("id", "int", nullable=False),)))
+    >>> print(made.partition(" AS ")[2])
+    SELECT 0 AS n, a.`id` AS f0, b.`id` AS v0 FROM (SELECT 1 AS one) o LEFT JOIN `d`.`t` a ON FALSE LEFT JOIN `d`.`t` b ON FALSE LIMIT 0
+    >>> print(changed)
+    ALTER TABLE d.stage ALTER v0 SET DEFAULT NULL
+    """
+    source = f"{identifier(table.database)}.{identifier(table.name)}"
+    stored = [(index, column) for index, column in enumerate(table.columns) if column.generated is None]
+    pairs = (("f", "a"), ("v", "b"))
+    columns = [f"{alias}.{identifier(column.name)} AS {letter}{index}" for letter, alias in pairs for index, column in stored]
+    made = (
+        f"CREATE TEMPORARY TABLE {stage} (n INT NOT NULL PRIMARY KEY) ENGINE=InnoDB AS SELECT 0 AS n, {', '.join(columns)}"
+        f" FROM (SELECT 1 AS one) o LEFT JOIN {source} a ON FALSE LEFT JOIN {source} b ON FALSE LIMIT 0"
+    )
+    required = [f"ALTER v{index} SET DEFAULT NULL" for index, column in stored if not column.nullable]
+    return [made, f"ALTER TABLE {stage} {', '.join(required)}"] if required else [made]
+
+
 class MySqlWriter:
     """A MySQL or MariaDB in which changes are taken back.
 
@@ -46,12 +71,15 @@ class MySqlWriter:
     """
 
     renderer = None
-    settings = (*ROW_SETTINGS, "SET SESSION foreign_key_checks=1, unique_checks=1")
 
     def __init__(self, url: DatabaseUrl) -> None:
         self._connection = connect(url)
         self._open = False
-        query_each(self._connection, [*self.settings, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"])
+        query_each(self._connection, [*self.frame(checks=False).settings, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"])
+
+    def frame(self, *, checks: bool) -> Frame:
+        """Return the statements around a script. Without foreign key checks, the server makes no cascades either."""
+        return Frame((*ROW_SETTINGS, f"SET SESSION foreign_key_checks={0 if checks else 1}, unique_checks=1"))
 
     def definitions(self) -> list[Table]:
         """Return the tables of the server."""
@@ -83,14 +111,29 @@ class MySqlWriter:
             if engine.lower() not in _TRANSACTIONAL:
                 raise UndoRefused(f"the table's engine {engine} has no transactions, so that nothing could be rolled back", table=full)
 
-    def begin(self, note: str) -> None:
+    def stage(self, tables: Sequence[Table]) -> dict[tuple[str, str], str]:
+        """Make temporary tables through which many rows are changed at once.
+
+        Returns:
+            Their names as SQL, by database and name of the table. A table is left out if the server refuses its temporary table: the
+            privilege CREATE TEMPORARY TABLES is missing, or two rows together are too wide.
+        """
+        self._log_rows()
+        made = {}
+        for number, table in enumerate(tables):
+            stage = f"{identifier(table.database)}.paraply_undo_{number}"
+            with suppress(ServerError):
+                query_each(self._connection, stage_definition(stage, table))
+                made[table.database, table.name] = stage
+        return made
+
+    def begin(self, note: str, *, checks: bool) -> None:
         """Begin the transaction, and record the undo in it."""
-        logged = rows_of(self._connection.query("SELECT @@GLOBAL.log_bin, @@SESSION.binlog_format"))[0]
-        statements = [*_HISTORY]
-        if to_text(logged[0]) not in ("0", "OFF") and to_text(logged[1]).upper() != "ROW":
-            statements.insert(0, "SET SESSION binlog_format=ROW")
+        self._log_rows()
         insert = f"INSERT INTO paraply.undo_history (transactions) VALUES ({text_literal(note)})"
-        self._run_each([*statements, "START TRANSACTION", insert])
+        setting = self.frame(checks=checks).settings[-1]
+        # Without a default database, the servers do not resolve the alias in a DELETE from joined tables.
+        self._run_each([*_HISTORY, "USE paraply", setting, "START TRANSACTION", insert])
         self._open = True
 
     def write(self, changes: Sequence[Change]) -> None:
@@ -101,12 +144,27 @@ class MySqlWriter:
             ApplyFailed: The server refuses a statement.
         """
         try:
-            results = query_all(self._connection, [_SAVEPOINT, *(change.sql for change in changes)])[1:]
+            results = query_all(self._connection, [_SAVEPOINT, *texts(changes)])[1:]
         except ServerError as error:
             raise self._refused(changes, error) from None
-        for index, (change, (_, _, found)) in enumerate(zip(changes, results, strict=True)):
-            if found != len(change.keys):
+        for index, (change, place) in enumerate(zip(changes, places(changes), strict=True)):
+            if results[place][2] != len(change.keys):
                 raise changed_row(change, self._key(changes, index))
+
+    def check_keys(self, checks: Iterable[Check]) -> None:
+        """Check foreign keys after all changes; parents are locked, so that nobody removes them before the commit.
+
+        Raises:
+            UndoRefused: A row refers to a row that does not exist.
+            TemporaryFailure: Another transaction holds a parent.
+        """
+        for check in checks:
+            try:
+                broken = rows_of(self._connection.query(check.sql))
+            except ServerError as error:
+                raise self._busy(error) if error.code in _DEADLOCK else explain(error) from None
+            if broken:
+                raise broken_key(check, ", ".join(to_text(value) for value in broken[0]))
 
     def commit(self) -> None:
         """Commit.
@@ -129,6 +187,16 @@ class MySqlWriter:
                 self._connection.query("ROLLBACK")
         self._connection.close()
 
+    def _log_rows(self) -> None:
+        """Have the session's changes logged as rows; with an open temporary table, that cannot be changed any more."""
+        logged = rows_of(self._connection.query("SELECT @@GLOBAL.log_bin, @@SESSION.binlog_format"))[0]
+        if to_text(logged[0]) not in ("0", "OFF") and to_text(logged[1]).upper() != "ROW":
+            self._run_each(["SET SESSION binlog_format=ROW"])
+
+    @staticmethod
+    def _busy(error: ServerError) -> TemporaryFailure:
+        return TemporaryFailure(f"{error.message}; nothing was changed: run the same command again")
+
     def _run_each(self, statements: Sequence[str]) -> None:
         try:
             query_each(self._connection, statements)
@@ -138,11 +206,11 @@ class MySqlWriter:
     def _refused(self, changes: Sequence[Change], error: ServerError) -> ParaplyError:
         """Return the error of the statement that the server refuses: each is run by itself."""
         if error.code in _DEADLOCK:
-            return TemporaryFailure(f"{error.message}; nothing was changed: run the same command again")
+            return self._busy(error)
         self._connection.query(_BACK)
         for index, change in enumerate(changes):
             try:
-                _, _, found = self._connection.query(change.sql)[0]
+                found = query_each(self._connection, change.texts)[change.place][2]
             except ServerError as refused:
                 key = change.keys[0] if len(change.keys) == 1 else None
                 reason = explain(refused)
@@ -156,10 +224,13 @@ class MySqlWriter:
         change = changes[index]
         if len(change.keys) == 1:
             return change.keys[0]
-        query_each(self._connection, [_BACK, *(earlier.sql for earlier in changes[:index])])
+        query_each(self._connection, [_BACK, *texts(changes[:index])])
+        if change.fill is not None and change.search is not None:
+            found = query_each(self._connection, [change.fill, change.search])[1]
+            return next((change.keys[int(to_text(row[0]))] for row in rows_of([found])), "")
         database, _, name = change.table.partition(".")
         select = f"SELECT 1 FROM {identifier(database)}.{identifier(name)} WHERE "
-        for key, part in zip(change.keys, change.parts, strict=True):
+        for key, part in zip(change.keys, change.conditions, strict=True):
             if not rows_of(self._connection.query(select + part)):
                 return key
         return ""

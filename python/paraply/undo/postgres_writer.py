@@ -12,22 +12,33 @@ from paraply.targets.postgres.definitions import SourceDefinitions
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.progress.source_tables import read_standing
 from paraply.targets.postgres.table_check import check_table
-from paraply.targets.postgres.types import map_table, quote_literal
-from paraply.undo.writer import changed_row
+from paraply.targets.postgres.types import map_table, quote_identifier, quote_literal
+from paraply.undo.writer import Frame, changed_row, places, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from paraply.schema.model import Table
-    from paraply.undo.spool import Change
+    from paraply.targets.postgres.types import TableMapping
+    from paraply.undo.spool import Change, Check
 
-__all__ = ["PostgresWriter"]
+__all__ = ["PostgresWriter", "stage_definition"]
 
+_FOREIGN_KEY = "23503"
+_NO_SCANS = ("enable_hashjoin", "enable_mergejoin", "enable_seqscan")
+"""The planner knows nothing about temporary tables that were filled just now; rows are found by their key."""
 _HISTORY = (
     "CREATE SCHEMA IF NOT EXISTS paraply",
     """CREATE TABLE IF NOT EXISTS paraply.undo_history (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   undone_at timestamptz NOT NULL DEFAULT now(), transactions text NOT NULL)""",
 )
+
+
+def stage_definition(stage: str, mapping: TableMapping) -> str:
+    """Return the statement that makes a temporary table for rows of a table, empty: each column as it must be, and as it becomes."""
+    names = [quote_identifier(column.name) for column in mapping.columns]
+    columns = [f"{name} AS {letter}{index}" for letter in "fv" for index, name in enumerate(names)]
+    return f"CREATE TEMPORARY TABLE {stage} AS SELECT 0 AS n, {', '.join(columns)} FROM {mapping.target} LIMIT 0"
 
 
 class PostgresWriter:
@@ -39,7 +50,10 @@ class PostgresWriter:
         schema: Definitions that are used where the channel has none.
     """
 
-    settings = ("SET client_encoding TO 'UTF8'", "SET standard_conforming_strings TO on", "SET TimeZone TO 'UTC'")
+    _FRAME = Frame(
+        ("SET client_encoding TO 'UTF8'", "SET standard_conforming_strings TO on", "SET TimeZone TO 'UTC'"),
+        ("BEGIN", "SET CONSTRAINTS ALL DEFERRED"),
+    )
 
     def __init__(self, uri: str, channel: str, schema: Iterable[Table] = ()) -> None:
         self._connection = PgConnection(uri, lock_timeout_ms=50_000, name="paraply undo")
@@ -71,10 +85,30 @@ class PostgresWriter:
             except SchemaMismatch as mismatch:
                 raise UndoRefused(mismatch.message, table=mismatch.table) from None
 
-    def begin(self, note: str) -> None:
-        """Begin the transaction, and record the undo in it."""
+    def frame(self, *, checks: bool) -> Frame:  # noqa: ARG002
+        """Return the statements around a script."""
+        return self._FRAME
+
+    def stage(self, tables: Sequence[Table]) -> dict[tuple[str, str], str]:
+        """Make temporary tables through which many rows are changed at once.
+
+        Returns:
+            Their names as SQL, by database and name of the table. A table is left out if the database refuses its temporary table.
+        """
+        made = {}
+        for number, table in enumerate(tables):
+            stage = f"pg_temp.paraply_undo_{number}"
+            with suppress(StatementFailed):
+                self._connection.run([stage_definition(stage, map_table(table)).encode()])
+                made[table.database, table.name] = stage
+        if made:
+            self._run([f"SET {name} TO off".encode() for name in _NO_SCANS])
+        return made
+
+    def begin(self, note: str, *, checks: bool) -> None:  # noqa: ARG002
+        """Begin the transaction, and record the undo in it. Foreign keys that can be are checked at its end."""
         insert = f"INSERT INTO paraply.undo_history (transactions) VALUES ({quote_literal(note)})"
-        self._run([*(statement.encode() for statement in _HISTORY), b"BEGIN", insert.encode()])
+        self._run([*(statement.encode() for statement in (*_HISTORY, *self._FRAME.begin)), insert.encode()])
 
     def write(self, changes: Sequence[Change]) -> None:
         """Change rows back, in one round trip.
@@ -84,15 +118,24 @@ class PostgresWriter:
             ApplyFailed: The server refuses a statement.
         """
         try:
-            results = self._connection.run([b"SAVEPOINT paraply_undo", *(change.sql.encode() for change in changes)])[1:]
+            results = self._connection.run([b"SAVEPOINT paraply_undo", *(text.encode() for text in texts(changes))])[1:]
         except StatementFailed as failed:
-            change = changes[max(failed.index - 1, 0)]
-            error = failure(failed.error, gtid=change.gtid or None, table=change.table)
-            error.message += "; nothing was changed"
-            raise error from None
-        for index, (change, result) in enumerate(zip(changes, results, strict=True)):
-            if int(result.command_tuples or 0) != len(change.keys):
+            owners = [change for change in changes for _ in change.texts]
+            raise self._refused(failed, owners[max(failed.index - 1, 0)]) from None
+        for index, (change, place) in enumerate(zip(changes, places(changes), strict=True)):
+            if int(results[place].command_tuples or 0) != len(change.keys):
                 raise changed_row(change, self._key(changes, index))
+
+    def check_keys(self, checks: Iterable[Check]) -> None:  # noqa: ARG002
+        """Check the foreign keys that PostgreSQL has put off.
+
+        Raises:
+            UndoRefused: A row refers to a row that does not exist.
+        """
+        try:
+            self._connection.run([b"SET CONSTRAINTS ALL IMMEDIATE"])
+        except StatementFailed as failed:
+            raise self._refused(failed, None) from None
 
     def commit(self) -> None:
         """Commit."""
@@ -111,14 +154,35 @@ class PostgresWriter:
         except StatementFailed as failed:
             raise failure(failed.error) from None
 
+    def _refused(self, failed: StatementFailed, change: Change | None) -> ParaplyError:
+        """Return the error of a statement that the server refuses."""
+        gtid, table = (change.gtid or None, change.table) if change is not None else (None, None)
+        if failed.error.state == _FOREIGN_KEY:
+            cause = (
+                "after the undo, a row would refer to a row that does not exist: a change that the logs do not hold made one of the two;"
+                " name all logs up to now, or change that row first"
+                if change is None
+                else "the foreign key is checked with each statement, but an undo may change its two tables one after the other; let it be"
+                " checked at the end with ALTER TABLE ... ALTER CONSTRAINT ... DEFERRABLE, or name all logs up to now"
+            )
+            return UndoRefused(
+                f"PostgreSQL: {failed.error.message}; nothing was changed: {cause}", table=table, key=failed.error.detail, gtid=gtid
+            )
+        error = failure(failed.error, gtid=gtid, table=table)
+        error.message += "; nothing was changed"
+        return error
+
     def _key(self, changes: Sequence[Change], index: int) -> str:
         """Return the key of the row that a statement did not find: the statements before it are run again."""
         change = changes[index]
         if len(change.keys) == 1:
             return change.keys[0]
-        self._run([b"ROLLBACK TO SAVEPOINT paraply_undo", *(earlier.sql.encode() for earlier in changes[:index])])
+        self._run([b"ROLLBACK TO SAVEPOINT paraply_undo", *(text.encode() for text in texts(changes[:index]))])
+        if change.fill is not None and change.search is not None:
+            found = self._connection.run([change.fill.encode(), change.search.encode()])[1]
+            return change.keys[int(found.get_value(0, 0) or b"0")] if found.ntuples else ""
         table = change.sql.split(" WHERE ", 1)[0].removeprefix("DELETE FROM ")
-        for key, part in zip(change.keys, change.parts, strict=True):
+        for key, part in zip(change.keys, change.conditions, strict=True):
             if not self._connection.run([f"SELECT 1 FROM {table} WHERE {part}".encode()])[0].ntuples:
                 return key
         return ""

@@ -6,6 +6,7 @@ import errno
 import tempfile
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from paraply.undo.spool import open_spool
 from paraply.undo.writer import batches, script
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from paraply._native import Catalog, TransactionBatch, WriteSets
     from paraply.schema.model import Table
@@ -34,6 +35,8 @@ __all__ = ["Undo", "open_writer", "undo"]
 
 _CHUNK_BYTES = 1 << 20
 _LONGEST_NOTE = 1 << 20
+_MANY_ROWS = 1000
+"""Row changes of a table from which on they are made through a table of the session."""
 
 
 def open_writer(url: str, options: UndoOptions, *, defaults_file: Path | str | None = None) -> UndoWriter:
@@ -106,10 +109,12 @@ class Undo:
         finder = find_dependents(self._paths, choice, self._options, tables, self.report, self._progress("dependents", 0))
         self._writer.check(finder.affected)
         with open_spool() as spool:
-            self._spool(spool, choice, tables, finder)
+            staged = self._stage(tables, finder) if sql is None and not dry_run else {}
+            self._spool(spool, choice, tables, finder, staged)
             if sql is not None:
+                frame = self._writer.frame(checks=spool.has_checks)
                 with new_file(sql, "--sql") as file:
-                    file.writelines(script(self._writer.settings, spool.backwards()))
+                    file.writelines(script(frame, spool.backwards(), spool.checks()))
             elif not dry_run:
                 self._write(spool, choice)
         return self.report
@@ -117,10 +122,22 @@ class Undo:
     def _progress(self, words: str, done: float) -> Callable[[float, int], None]:
         return lambda read, count: self._on_progress(done + read, f"{words}: {count:,} transactions read")
 
-    def _spool(self, spool: Spool, choice: Choice, tables: Sequence[Table], finder: DependentFinder) -> None:
+    def _stage(self, tables: Sequence[Table], finder: DependentFinder) -> Mapping[tuple[str, str], str]:
+        """Make tables of the session for tables of which many rows are changed."""
+        many = {name for name, rows in finder.affected.items() if rows >= _MANY_ROWS}
+        return self._writer.stage([table for table in tables if (table.database, table.name) in many]) if many else {}
+
+    def _spool(
+        self,
+        spool: Spool,
+        choice: Choice,
+        tables: Sequence[Table],
+        finder: DependentFinder,
+        staged: Mapping[tuple[str, str], str],
+    ) -> None:
         """Write the statements to disk, and turn a full disk into advice."""
         try:
-            self._fill(spool, choice, tables, finder)
+            self._fill(spool, choice, tables, finder, staged)
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
@@ -129,13 +146,20 @@ class Undo:
                 f"the statements do not fit into {folder}; nothing was changed: set TMPDIR to a folder with more room"
             ) from None
 
-    def _fill(self, spool: Spool, choice: Choice, tables: Sequence[Table], finder: DependentFinder) -> None:
+    def _fill(
+        self,
+        spool: Spool,
+        choice: Choice,
+        tables: Sequence[Table],
+        finder: DependentFinder,
+        staged: Mapping[tuple[str, str], str],
+    ) -> None:
         """Write the statements of all undone transactions to disk."""
         keeps = self._options.dependents == "keep"
-        renderer = self._writer.renderer
+        made = partial(RowStatements, backwards=True, postgres=self._writer.renderer, staged=staged)
         writers = {
-            CHOSEN: RowStatements(backwards=True, postgres=renderer, tables=self._options.chosen, kept=finder if keeps else None),
-            WHOLE: RowStatements(backwards=True, postgres=renderer, tables=everything()),
+            CHOSEN: made(tables=self._options.chosen, kept=finder if keeps else None),
+            WHOLE: made(tables=everything()),
         }
 
         def visit(batch: TransactionBatch, begun: int, _sets: WriteSets, catalog: Catalog) -> None:
@@ -147,23 +171,27 @@ class Undo:
                 self.report.transactions += 1
                 while (found := statements.next(_CHUNK_BYTES)) is not None:
                     spool.add(found)
-                    for _, table, _, keys, _ in found:
-                        self.report.rows[table] = self.report.rows.get(table, 0) + len(keys)
+                    spool.add_checks(statements.take_checks(last=False))
+                    for statement in found:
+                        self.report.rows[statement.table] = self.report.rows.get(statement.table, 0) + len(statement.keys)
                 self.report.add_kept(statements.take_skipped())
 
         ChosenFeed(self._paths, choice, self._options, tables, "none", visit).run(self._progress("changes", self._total))
+        for statements in writers.values():
+            spool.add_checks(statements.take_checks(last=True))
 
     def _write(self, spool: Spool, choice: Choice) -> None:
         """Run the statements, newest transaction first, in one transaction."""
         started = time.monotonic()
         note = str(choice.gtids) or f"{self.report.transactions} transactions from {choice.first}"
-        self._writer.begin(note[:_LONGEST_NOTE])
+        self._writer.begin(note[:_LONGEST_NOTE], checks=spool.has_checks)
         done = 0
         for changes in batches(spool.backwards()):
             self._writer.write(changes)
             done += sum(len(change.keys) for change in changes)
             share = done / max(self.report.row_count, 1)
             self._on_progress(self._total * (2 + share), f"{done:,} of {self.report.row_count:,} rows changed back")
+        self._writer.check_keys(spool.checks())
         self._writer.commit()
         self.report.applied = True
         self.report.seconds = time.monotonic() - started

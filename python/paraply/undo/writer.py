@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from paraply.errors import RowNotFound
+from paraply.errors import RowNotFound, UndoRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from paraply._native import PostgresRenderer
     from paraply.schema.model import Table
-    from paraply.undo.spool import Change
+    from paraply.undo.spool import Change, Check
 
-__all__ = ["UndoWriter", "batches", "changed_row", "script"]
+__all__ = ["Frame", "UndoWriter", "batches", "broken_key", "changed_row", "places", "script", "texts"]
 
 _BATCH_BYTES = 256 * 1024
 _BATCH_STATEMENTS = 2000
+
+
+class Frame(NamedTuple):
+    """Statements around the changes of a script.
+
+    Attributes:
+        settings: Settings of the session.
+        begin: Statements that begin the transaction.
+    """
+
+    settings: tuple[str, ...]
+    begin: tuple[str, ...] = ("BEGIN",)
 
 
 class UndoWriter(Protocol):
@@ -26,9 +38,12 @@ class UndoWriter(Protocol):
     def renderer(self) -> PostgresRenderer | None:
         """Renderer of a PostgreSQL; None for MySQL and MariaDB."""
 
-    @property
-    def settings(self) -> Sequence[str]:
-        """Statements before a script."""
+    def frame(self, *, checks: bool) -> Frame:
+        """Return the statements around a script.
+
+        Args:
+            checks: True if foreign keys are checked after all changes.
+        """
 
     def definitions(self) -> list[Table]:
         """Return the source's tables as the target knows them."""
@@ -40,8 +55,20 @@ class UndoWriter(Protocol):
             UndoRefused: A trigger, an engine or a table's kind does not allow an undo.
         """
 
-    def begin(self, note: str) -> None:
-        """Begin the transaction, and record the undo in it."""
+    def stage(self, tables: Sequence[Table]) -> Mapping[tuple[str, str], str]:
+        """Make tables of the session through which many rows are changed at once.
+
+        Returns:
+            Their names as SQL, by database and name of the table. A table is left out if the target does not allow it.
+        """
+
+    def begin(self, note: str, *, checks: bool) -> None:
+        """Begin the transaction, and record the undo in it.
+
+        Args:
+            note: The undone transactions.
+            checks: True if foreign keys are checked after all changes.
+        """
 
     def write(self, changes: Sequence[Change]) -> None:
         """Change rows back, in one round trip.
@@ -49,6 +76,13 @@ class UndoWriter(Protocol):
         Raises:
             RowNotFound: A row is not as the undone transactions left it.
             ApplyFailed: The target refuses a statement.
+        """
+
+    def check_keys(self, checks: Iterable[Check]) -> None:
+        """Check foreign keys after all changes.
+
+        Raises:
+            UndoRefused: A row refers to a row that does not exist.
         """
 
     def commit(self) -> None:
@@ -64,7 +98,7 @@ def batches(changes: Iterable[Change]) -> Iterator[list[Change]]:
     size = 0
     for change in changes:
         batch.append(change)
-        size += len(change.sql)
+        size += len(change.sql) + len(change.fill or "")
         if size >= _BATCH_BYTES or len(batch) >= _BATCH_STATEMENTS:
             yield batch
             batch, size = [], 0
@@ -83,17 +117,40 @@ def changed_row(change: Change, key: str) -> RowNotFound:
     )
 
 
-def script(settings: Sequence[str], changes: Iterable[Change]) -> Iterable[bytes]:
+def broken_key(check: Check, values: str) -> UndoRefused:
+    """Return the error about a foreign key that the undo would break."""
+    return UndoRefused(
+        f"after the undo, a row of {check.child} would refer to a row of {check.parent} that does not exist; nothing was changed. A change"
+        " that the logs do not hold, or one without foreign_key_checks, made one of the two: name all logs up to now, or change the rows of"
+        f" {check.child} first",
+        table=check.child,
+        key=values or None,
+    )
+
+
+def texts(changes: Iterable[Change]) -> list[str]:
+    """Return the statements of changes in order."""
+    return [text for change in changes for text in change.texts]
+
+
+def places(changes: Iterable[Change]) -> Iterator[int]:
+    """Yield for each change the index of its statement among ``texts``."""
+    begun = 0
+    for change in changes:
+        yield begun + change.place
+        begun += len(change.texts)
+
+
+def script(frame: Frame, changes: Iterable[Change], checks: Iterable[Check] = ()) -> Iterable[bytes]:
     """Yield an undo as SQL text for review.
 
-    >>> print(b"".join(script(["SET NAMES utf8mb4"], [])).decode())
+    >>> print(b"".join(script(Frame(("SET NAMES utf8mb4",)), [])).decode())
     SET NAMES utf8mb4;
     BEGIN;
     COMMIT;
     <BLANKLINE>
     """
-    yield from (f"{setting};\n".encode() for setting in settings)
-    yield b"BEGIN;\n"
+    yield from (f"{statement};\n".encode() for statement in (*frame.settings, *frame.begin))
     last = None
     for change in changes:
         if change.gtid != last:
@@ -101,4 +158,8 @@ def script(settings: Sequence[str], changes: Iterable[Change]) -> Iterable[bytes
             last = change.gtid
         rows = len(change.keys)
         yield f"{change.sql}; -- must affect {rows} row{'s' if rows > 1 else ''}\n".encode()
+    for check in checks:
+        yield f"\n-- fails if a row of {check.child} refers to a row of {check.parent} that does not exist\n".encode()
+        # A scalar subquery of two rows is an error: of each broken value, there are two.
+        yield f"SELECT (SELECT 1 FROM ({check.sql}) a UNION ALL SELECT 1 FROM ({check.sql}) b);\n".encode()
     yield b"COMMIT;\n"

@@ -1,7 +1,7 @@
 //! Transactions that depend on others which are to be undone (rule R38).
 
-use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use paraply_binlog::rows::filter::TableFilter;
@@ -53,7 +53,8 @@ pub struct DependentFinder {
     kept: HashSet<u64>,
     /// Tables without any key that undone transactions change; their rows are compared by their whole content.
     keyless: HashSet<TableName>,
-    affected: HashSet<TableName>,
+    /// Tables that undone transactions change, and how many rows.
+    affected: HashMap<TableName, u64>,
 }
 
 impl DependentFinder {
@@ -67,9 +68,9 @@ impl DependentFinder {
         Self { filter, keep, options: options(), ..Self::default() }
     }
 
-    /// Returns the tables that undone transactions change.
-    pub fn affected(&self) -> impl Iterator<Item = &TableName> {
-        self.affected.iter()
+    /// Returns the tables that undone transactions change, and the numbers of rows.
+    pub fn affected(&self) -> &HashMap<TableName, u64> {
+        &self.affected
     }
 
     /// Returns the keys that kept dependents use.
@@ -146,6 +147,8 @@ impl DependentFinder {
         let options = self.options.for_format(&transaction.format);
         let (mut undone, mut rest) = (WriteSetBuilder::new(options), WriteSetBuilder::new(options));
         let mut returning = WriteSetBuilder::new(options);
+        // Tables that are not undone, and whose definition is not the log's.
+        let mut unknown = Vec::new();
         self.plan.prepare(transaction, catalog, &mut self.known)?;
         for step in self.plan.steps() {
             let Some(table) = self.known.get(step.table) else { continue };
@@ -153,16 +156,23 @@ impl DependentFinder {
             if name.database == OWN_DATABASE {
                 continue;
             }
-            let definition = table.definition.as_ref().map_err(|reason| unknown_keys(table, *reason))?;
             let is_undone = whole || self.filter.chooses(&name.database, &name.table);
+            let definition = match &table.definition {
+                Ok(definition) => definition,
+                Err(reason) if is_undone => return Err(unknown_keys(table, *reason)),
+                Err(reason) => {
+                    unknown.push((name.clone(), *reason));
+                    continue;
+                }
+            };
             let keyless = is_keyless(table, catalog);
+            let rows = step_rows(transaction, *step, &self.known)?;
             if is_undone {
-                self.affected.insert(name.clone());
+                *self.affected.entry(name.clone()).or_default() += rows.rows.len() as u64;
                 if keyless {
                     self.keyless.insert(name.clone());
                 }
             }
-            let rows = step_rows(transaction, *step, &self.known)?;
             for (index, row) in rows.rows.iter().enumerate() {
                 let checks = may_be_checked_by_flags(table, rows.flags, index == 0);
                 let hashed = hashed(row, checks);
@@ -181,6 +191,9 @@ impl DependentFinder {
                     returning.add_row(&plan, &Row { after: None, ..hashed });
                 }
             }
+        }
+        if let Some((table, reason)) = unknown.into_iter().find(|(table, _)| self.is_related(table, catalog)) {
+            return Err(SearchError::UnknownKeys { table, reason: reason.reason() });
         }
         let set = undone.finish();
         if set.barrier {
@@ -255,13 +268,16 @@ impl DependentFinder {
     fn touches_affected(&mut self, transaction: &Transaction, catalog: &Catalog) -> Result<bool, SearchError> {
         self.plan.prepare(transaction, catalog, &mut self.known)?;
         let tables = self.plan.steps().iter().filter_map(|step| self.known.get(step.table));
-        Ok(tables.map(|table| &table.map.name).any(|name| {
-            self.affected.contains(name)
-                || catalog.children(name).iter().any(|child| self.affected.contains(&child.name))
-                || catalog
-                    .get(name)
-                    .is_some_and(|t| t.foreign_keys.iter().any(|key| self.affected.contains(&key.parent)))
-        }))
+        Ok(tables.map(|table| &table.map.name).any(|name| self.is_related(name, catalog)))
+    }
+
+    /// Returns true if undone transactions change a table, or one that it has a foreign key in common with.
+    fn is_related(&self, name: &TableName, catalog: &Catalog) -> bool {
+        let is_affected = |name: &TableName| self.affected.contains_key(name);
+        let table = catalog.get(name);
+        is_affected(name)
+            || catalog.children(name).iter().any(|child| is_affected(&child.name))
+            || table.is_some_and(|table| table.foreign_keys.iter().any(|key| is_affected(&key.parent)))
     }
 }
 

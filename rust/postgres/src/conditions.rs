@@ -84,13 +84,7 @@ pub(super) fn write_same(
     image: Image<'_, '_>,
 ) -> Result<(), RenderError> {
     out.extend_from_slice(column.quoted().as_bytes());
-    let through_text = match column.kind {
-        Kind::Json => Some("jsonb"),
-        Kind::Real => Some("real"),
-        Kind::Double => Some("double precision"),
-        _ => None,
-    };
-    match through_text {
+    match text_type(column) {
         _ if value.is_null() => out.extend_from_slice(b" IS NULL"),
         Some(target_type) => {
             out.extend_from_slice(b"::text=(");
@@ -103,6 +97,21 @@ pub(super) fn write_same(
         }
     }
     Ok(())
+}
+
+/// Returns the type of a column whose values are compared as text.
+fn text_type(column: &ColumnMapping) -> Option<&'static str> {
+    match column.kind {
+        Kind::Json => Some("jsonb"),
+        Kind::Real => Some("real"),
+        Kind::Double => Some("double precision"),
+        _ => None,
+    }
+}
+
+/// Returns true if the values of a column are compared as text.
+pub(super) fn is_compared_as_text(column: &ColumnMapping) -> bool {
+    text_type(column).is_some()
 }
 
 pub(super) fn write_value(

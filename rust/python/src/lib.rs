@@ -86,6 +86,8 @@ mod _native {
     #[pymodule_export]
     use crate::rows::decoder::{PyRowDecoder, row_schema};
     #[pymodule_export]
+    use crate::rows::dependents::PyDependentFinder;
+    #[pymodule_export]
     use crate::rows::encode::{encode_rows, encode_statement, encode_transaction, encode_view_change};
     #[pymodule_export]
     use crate::rows::explain::{explain_rows, explain_values};
@@ -94,7 +96,9 @@ mod _native {
     #[pymodule_export]
     use crate::rows::hashing::{collation_class, equality_form, write_set_hash};
     #[pymodule_export]
-    use crate::rows::statements::{PyDependentFinder, PyRowStatements};
+    use crate::rows::row_statement::{PyKeyCheck, PyRowStatement};
+    #[pymodule_export]
+    use crate::rows::statements::PyRowStatements;
     #[pymodule_export]
     use crate::rows::trace::{trace_batch, trace_schema};
     #[pymodule_export]

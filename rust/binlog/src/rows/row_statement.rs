@@ -1,8 +1,12 @@
 //! SQL statements for single rows, each with the exact row that it must find.
 
+pub mod staged;
+
 use std::sync::Arc;
 
 use paraply_core::schema::TableName;
+
+use staged::{StagedGroup, StagedRow, StagedStatement, staged_statement};
 
 /// Kind of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,11 +93,18 @@ pub struct RowStatement {
     pub keys: Vec<String>,
     /// The changes of an UPDATE whose row may share the statement with others.
     pub updates: Vec<RowUpdate>,
+    /// The row, if many such rows may be changed by way of a table of the session.
+    pub row: Option<StagedRow>,
+    /// The statements for all rows, if they are changed in that way.
+    pub staged: Option<StagedStatement>,
 }
 
 impl RowStatement {
     /// Returns the whole text, without a semicolon.
     pub fn sql(&self) -> Vec<u8> {
+        if let Some(staged) = &self.staged {
+            return staged.change.clone();
+        }
         let mut sql = self.head.as_bytes().to_vec();
         if self.updates.len() > 1 {
             self.write_updates(&mut sql);
@@ -148,10 +159,16 @@ const MOST_DELETED: usize = 40;
 const MOST_UPDATED: usize = 24;
 const MOST_BYTES: usize = 256 * 1024;
 
+/// Fewest rows that are changed by way of a table of the session.
+const FEWEST_STAGED: usize = 32;
+
 /// Statements in order; consecutive rows that fit into one statement are joined.
 #[derive(Debug, Default)]
 pub struct RowStatements {
     done: Vec<RowStatement>,
+    /// Rows that may be changed by way of a table of the session, if they become enough.
+    pending: Vec<RowStatement>,
+    group: StagedGroup,
     bytes: usize,
     last_bytes: usize,
 }
@@ -159,9 +176,44 @@ pub struct RowStatements {
 impl RowStatements {
     /// Adds the statement of one row.
     pub fn push(&mut self, statement: RowStatement) {
+        self.bytes += statement.parts.iter().map(Vec::len).sum::<usize>();
+        if let Some(row) = &statement.row {
+            if !self.group.accepts(row) {
+                self.end_group();
+                self.group.accepts(row);
+            }
+            self.pending.push(statement);
+        } else {
+            self.end_group();
+            self.join(statement);
+        }
+    }
+
+    /// Ends the pending rows: many get one statement, few are joined like all others.
+    fn end_group(&mut self) {
+        self.group.clear();
+        if self.pending.len() < FEWEST_STAGED {
+            for statement in std::mem::take(&mut self.pending) {
+                self.join(statement);
+            }
+            return;
+        }
+        let (mut rows, mut keys) = (Vec::new(), Vec::new());
+        let mut first = None;
+        for mut statement in self.pending.drain(..) {
+            rows.extend(statement.row.take());
+            keys.append(&mut statement.keys);
+            first.get_or_insert(statement);
+        }
+        if let Some(statement) = first {
+            let staged = staged_statement(&rows);
+            self.done.push(RowStatement { parts: Vec::new(), updates: Vec::new(), keys, staged, ..statement });
+        }
+    }
+
+    fn join(&mut self, statement: RowStatement) {
         let added: usize = statement.parts.iter().map(Vec::len).sum();
-        self.bytes += added;
-        if let Some(last) = self.done.last_mut() {
+        if let Some(last) = self.done.last_mut().filter(|last| last.staged.is_none()) {
             if let [update] = statement.updates.as_slice()
                 && last.head == statement.head
                 && last.updates.len() < MOST_UPDATED
@@ -199,6 +251,7 @@ impl RowStatements {
 
     /// Returns the statements, and begins anew.
     pub fn take(&mut self) -> Vec<RowStatement> {
+        self.end_group();
         self.bytes = 0;
         std::mem::take(&mut self.done)
     }
@@ -225,6 +278,8 @@ mod tests {
             tail: "",
             keys: vec![format!("id={key}")],
             updates: vec![shared],
+            row: None,
+            staged: None,
         }
     }
 
@@ -234,6 +289,38 @@ mod tests {
             statements.push(update(key, value));
         }
         statements.take().iter().map(|statement| String::from_utf8_lossy(&statement.sql()).into_owned()).collect()
+    }
+
+    fn staged(stage: &Arc<staged::StageTable>, number: usize) -> RowStatement {
+        let key = number.to_string();
+        let row = StagedRow {
+            stage: Arc::clone(stage),
+            key: key.clone().into(),
+            found: vec![key.clone().into()],
+            new: vec![(0, b"0".to_vec())],
+        };
+        RowStatement { row: Some(row), ..update(&key, "5") }
+    }
+
+    #[test]
+    fn r38_many_rows_are_changed_by_way_of_a_table() {
+        let stage = Arc::new(staged::StageTable {
+            name: "s".into(),
+            columns: vec![Some("t.id".into())],
+            update: ("UPDATE ".into(), String::new()),
+            delete: String::new(),
+            search: String::new(),
+            clear: "DELETE FROM",
+        });
+        let mut statements = RowStatements::default();
+        for number in (0..FEWEST_STAGED).chain(0..2) {
+            statements.push(staged(&stage, number));
+        }
+        let found = statements.take();
+        assert_eq!(found.len(), 2);
+        assert!(found[0].staged.is_some() && found[0].keys.len() == FEWEST_STAGED);
+        assert!(found[1].staged.is_none(), "two rows do not need a table");
+        assert_eq!(found[1].updates.len(), 2);
     }
 
     #[test]

@@ -3,20 +3,25 @@
 //! The session must have these settings: `sql_mode` with `NO_BACKSLASH_ESCAPES` and without `NO_ZERO_DATE`, `time_zone` `+00:00`, and
 //! connection character set utf8mb4.
 
+mod key_checks;
 mod literal;
+mod stage;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use paraply_binlog::rows::image_cursor::Malformed;
 use paraply_binlog::rows::known_tables::KnownTable;
+use paraply_binlog::rows::row_statement::staged::{StageTable, ordered_columns};
 use paraply_binlog::rows::row_statement::{RowStatement, RowUpdate, StatementKind};
 use paraply_binlog::rows::step_rows::{CascadingKey, StepRow, Values, cascading_keys};
 use paraply_binlog::rows::values::value_text::{ColumnForm, TableForm};
 use paraply_core::schema::{Catalog, KeyPart, Table, TableName};
 use paraply_core::value::Value;
 
+use key_checks::key_checks;
 use literal::ColumnKind;
+
+pub use key_checks::KeyCheck;
 
 /// Reason why a row change has no statement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -90,7 +95,11 @@ pub struct StatementTable {
     name: TableName,
     columns: Vec<StatementColumn>,
     keys: Vec<Vec<usize>>,
+    /// Foreign keys whose cascades a condition prevents in each statement.
     cascades: Vec<CascadingKey>,
+    /// Foreign keys that are checked after all statements.
+    checks: Vec<KeyCheck>,
+    stage: Option<Arc<StageTable>>,
     insert: Arc<str>,
     delete: Arc<str>,
     update: Arc<str>,
@@ -98,10 +107,15 @@ pub struct StatementTable {
 
 impl StatementTable {
     /// Creates the table from the log and the definition, if there is one.
-    pub fn of(known: &KnownTable, catalog: &Catalog, mariadb: bool) -> Self {
+    ///
+    /// # Arguments
+    ///
+    /// * `at_end`: true if foreign keys are checked after all statements; else each statement prevents cascades.
+    /// * `stage`: name of a table of the session through which many rows are changed, as SQL.
+    pub fn of(known: &KnownTable, catalog: &Catalog, mariadb: bool, at_end: bool, stage: Option<&str>) -> Self {
         let form = TableForm::of(known, mariadb);
         let definition = known.definition.as_deref().ok();
-        let keyed = definition.map(|table| keyed_columns(table, catalog));
+        let keyed = definition.map(|table| ordered_columns(table, catalog));
         let columns: Vec<StatementColumn> = form
             .columns
             .iter()
@@ -124,12 +138,16 @@ impl StatementTable {
         keys.extend(definition.map(unique_keys).unwrap_or_default());
         let name = known.map.name.clone();
         let table = format!("{}.{}", quoted(&name.database), quoted(&name.table));
+        let stage = stage.filter(|_| definition.is_some());
+        let stage = stage.zip(keys.first()).map(|(stage, key)| stage::stage_table(stage, &table, &columns, key));
         let written: Vec<&str> = columns.iter().filter(|c| !c.generated).map(|c| &*c.quoted).collect();
         Self {
             insert: format!("INSERT INTO {table} ({}) VALUES\n  ", written.join(", ")).into(),
             delete: format!("DELETE FROM {table} WHERE ").into(),
             update: format!("UPDATE {table} SET ").into(),
-            cascades: cascading_keys(catalog, &name),
+            cascades: if at_end { Vec::new() } else { cascading_keys(catalog, &name) },
+            checks: if at_end { key_checks(catalog, &name) } else { Vec::new() },
+            stage,
             name,
             columns,
             keys,
@@ -143,7 +161,7 @@ impl StatementTable {
     pub fn statement(&self, row: &StepRow<'_>) -> Result<Option<RowStatement>, StatementError> {
         let image = row.before.as_ref().or(row.after.as_ref());
         let key = image.map(|image| self.key_text(image)).unwrap_or_default();
-        let mut updates = Vec::new();
+        let (mut updates, mut staged) = (Vec::new(), None);
         let (kind, head, part, tail) = match (&row.before, &row.after) {
             (None, Some(after)) => (StatementKind::Insert, &self.insert, self.new_row(after)?, ""),
             (Some(before), None) => {
@@ -153,10 +171,12 @@ impl StatementTable {
                     part.insert(0, b'(');
                     part.push(b')');
                 }
+                staged = self.staged_row(row, &[])?;
                 (StatementKind::Delete, &self.delete, part, tail)
             }
             (Some(before), Some(after)) => {
                 let assignments = self.assignments(before, after)?;
+                staged = self.staged_row(row, &assignments)?;
                 let mut part = Vec::new();
                 for (index, literal) in &assignments {
                     let Some(column) = self.columns.get(*index) else { continue };
@@ -175,7 +195,17 @@ impl StatementTable {
             (None, None) => return Ok(None),
         };
         let (table, head) = (self.name.clone(), Arc::clone(head));
-        Ok(Some(RowStatement { kind, table, head, parts: vec![part], tail, keys: vec![key], updates }))
+        Ok(Some(RowStatement {
+            kind,
+            table,
+            head,
+            parts: vec![part],
+            tail,
+            keys: vec![key],
+            updates,
+            row: staged,
+            staged: None,
+        }))
     }
 
     /// Returns an update in the form in which rows can share a statement, if their order does not matter.
@@ -333,18 +363,6 @@ fn unique_keys(table: &Table) -> Vec<Vec<usize>> {
         KeyPart::Prefix { .. } | KeyPart::Expression => None,
     };
     table.unique_keys.iter().filter_map(|key| key.parts.iter().map(whole).collect()).collect()
-}
-
-/// Returns the columns that unique keys, foreign keys or children's foreign keys have.
-fn keyed_columns(table: &Table, catalog: &Catalog) -> HashSet<usize> {
-    let parts = table.unique_keys.iter().flat_map(|key| &key.parts).filter_map(|part| match part {
-        KeyPart::Column(index) | KeyPart::Prefix { column: index, .. } => Some(*index),
-        KeyPart::Expression => None,
-    });
-    let own = table.foreign_keys.iter().flat_map(|key| key.columns.iter().copied());
-    let children = catalog.children(&table.name).iter().flat_map(|child| &child.foreign_keys);
-    let referred = children.filter(|key| key.parent == table.name).flat_map(|key| &key.parent_columns);
-    parts.chain(own).chain(referred.filter_map(|name| table.column_index(name))).collect()
 }
 
 fn and(out: &mut Vec<u8>) {

@@ -1,4 +1,4 @@
-//! Row changes of transactions as SQL statements, and the search for dependents of undone transactions.
+//! Row changes of transactions as SQL statements.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,27 +6,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use paraply_arrow::batch::{Batch, file_name, gtid_text};
 use paraply_binlog::rows::filter::TableFilter;
 use paraply_binlog::rows::known_tables::{KnownTable, KnownTables};
+use paraply_binlog::rows::row_statement::staged::ordered_columns;
 use paraply_binlog::rows::row_statement::{RowStatement, RowStatements};
 use paraply_binlog::rows::row_walk::RowPlan;
 use paraply_binlog::rows::step_rows::{StepRow, cascading_keys, step_rows};
 use paraply_binlog::transaction::Transaction;
 use paraply_core::schema::{Catalog, TableName};
 use paraply_mysql::row_statement::StatementTable;
-use paraply_plan::dependents::{DependentFinder, SearchError, uses_kept};
-use paraply_postgres::exact::ExactTable;
+use paraply_plan::dependents::uses_kept;
+use paraply_postgres::exact::{ExactTable, Staging};
 use paraply_postgres::render::Renderer;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use crate::errors::{Cause, Error, Where};
 use crate::log::table_filter::PyTableFilter;
 use crate::log::transaction_batch::PyTransactionBatch;
-use crate::log::write_sets::PyWriteSets;
 use crate::rows::catalog::PyCatalog;
+use crate::rows::dependents::PyDependentFinder;
+use crate::rows::row_statement::{Checks, PyKeyCheck, PyRowStatement};
 use crate::servers::postgres::PyPostgresRenderer;
-
-/// A statement for Python: kind, table, text, keys, and the conditions of a DELETE of several rows.
-type StatementOf<'py> = (&'static str, String, Bound<'py, PyBytes>, Vec<String>, Vec<Bound<'py, PyBytes>>);
 
 /// A table in the target's form.
 enum Form {
@@ -54,6 +52,9 @@ struct State {
     version: u64,
     open: Option<Open>,
     skipped: Vec<(String, String)>,
+    /// Names of the session's tables for rows, by the table that these rows are in.
+    staged: HashMap<TableName, String>,
+    checks: Checks,
 }
 
 /// Writer of row changes as SQL statements, each with the exact row that it must find.
@@ -63,6 +64,7 @@ struct State {
 ///     postgres: Renderer that knows the tables of a PostgreSQL; None for statements for MySQL and MariaDB.
 ///     tables: Tables whose rows are written; None for all.
 ///     kept: Finder whose kept dependents' rows are left as they are.
+///     staged: By database and name of a table, the name of the session's table through which many of its rows are changed, as SQL.
 #[pyclass(name = "RowStatements", module = "paraply._native", frozen)]
 pub struct PyRowStatements {
     state: Mutex<State>,
@@ -71,13 +73,15 @@ pub struct PyRowStatements {
 #[pymethods]
 impl PyRowStatements {
     #[new]
-    #[pyo3(signature = (*, backwards, postgres=None, tables=None, kept=None))]
+    #[pyo3(signature = (*, backwards, postgres=None, tables=None, kept=None, staged=None))]
     fn new(
         backwards: bool,
         postgres: Option<&PyPostgresRenderer>,
         tables: Option<&PyTableFilter>,
         kept: Option<&PyDependentFinder>,
+        staged: Option<HashMap<(String, String), String>>,
     ) -> Self {
+        let staged = staged.unwrap_or_default().into_iter();
         let state = State {
             renderer: postgres.map(PyPostgresRenderer::shared),
             backwards,
@@ -89,6 +93,8 @@ impl PyRowStatements {
             version: 0,
             open: None,
             skipped: Vec::new(),
+            staged: staged.map(|((database, name), stage)| (TableName::new(database, name), stage)).collect(),
+            checks: Checks::default(),
         };
         Self { state: Mutex::new(state) }
     }
@@ -100,21 +106,28 @@ impl PyRowStatements {
 
     /// Return the next statements of the transaction; None after the last one.
     ///
-    /// For each: ``insert``, ``update`` or ``delete``; the table; the text; the key of each row, as many as it must affect; the
-    /// conditions of its rows, if it deletes several.
-    ///
     /// Raises:
     ///     LogDamaged: A row event is damaged.
     ///     SchemaMismatch: The definition of a table is unknown, or is not the log's.
     ///     ApplyFailed: A change cannot be written: an image lacks columns, or a foreign key changed rows that the log does not hold.
-    fn next<'py>(&self, py: Python<'py>, max_bytes: usize) -> PyResult<Option<Vec<StatementOf<'py>>>> {
+    fn next(&self, py: Python<'_>, max_bytes: usize) -> PyResult<Option<Vec<PyRowStatement>>> {
         let statements = py.detach(|| self.lock().next(max_bytes))?;
-        Ok(statements.map(|statements| statements.into_iter().map(|statement| for_python(py, statement)).collect()))
+        Ok(statements
+            .map(|statements| statements.into_iter().map(|statement| PyRowStatement::of(py, statement)).collect()))
     }
 
     /// Return table and key of the rows that kept dependents use, and forget them.
     fn take_skipped(&self) -> Vec<(String, String)> {
         std::mem::take(&mut self.lock().skipped)
+    }
+
+    /// Return the checks of foreign keys that the statements so far need after the last one, and forget them.
+    ///
+    /// Args:
+    ///     last: True after the last statement; before it, only checks of many values are returned.
+    fn take_checks(&self, py: Python<'_>, last: bool) -> Vec<PyKeyCheck> {
+        let checks = self.lock().checks.take(last);
+        checks.iter().map(|(check, sql)| PyKeyCheck::of(py, check, sql)).collect()
     }
 }
 
@@ -122,12 +135,6 @@ impl PyRowStatements {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn for_python(py: Python<'_>, statement: RowStatement) -> StatementOf<'_> {
-    let sql = PyBytes::new(py, &statement.sql());
-    let parts = statement.conditions().iter().map(|part| PyBytes::new(py, part)).collect();
-    (statement.kind.name(), statement.table.to_string(), sql, statement.keys, parts)
 }
 
 impl State {
@@ -167,9 +174,10 @@ impl State {
                 };
                 Error::Of(cause, message, Box::new(place))
             };
+            let stage = self.staged.get(&name).map(String::as_str);
             let form = match self.forms.remove(&step.table) {
                 Some(form) => form,
-                None => form_of(self.renderer.as_deref(), table, &open.catalog, transaction, self.backwards)
+                None => form_of(self.renderer.as_deref(), table, &open.catalog, transaction, self.backwards, stage)
                     .map_err(|(message, cause)| refuse(message, cause))?,
             };
             let step_rows = step_rows(transaction, step, &self.known).map_err(|error| failed(&error))?;
@@ -188,6 +196,7 @@ impl State {
                     continue;
                 }
                 let row = if self.backwards { row.reversed() } else { row };
+                form.check_keys(&row, &mut self.checks).map_err(|message| refuse(message, Cause::ApplyFailed))?;
                 if let Some(statement) = form.statement(&row).map_err(|message| refuse(message, Cause::ApplyFailed))? {
                     statements.push(statement);
                 }
@@ -217,20 +226,38 @@ fn form_of(
     catalog: &Catalog,
     transaction: &Transaction,
     reversed: bool,
+    stage: Option<&str>,
 ) -> Result<Form, (String, Cause)> {
     if let (true, Err(reason)) = (reversed, &table.definition) {
         let message = format!("the rows of {} cannot be undone: {}; give --schema", table.map.name, reason.reason());
         return Err((message, Cause::SchemaMismatch));
     }
     match renderer {
-        None => Ok(Form::MySql(StatementTable::of(table, catalog, transaction.format.mariadb))),
-        Some(renderer) => ExactTable::of(renderer, &table.map, &transaction.format)
+        None => Ok(Form::MySql(StatementTable::of(table, catalog, transaction.format.mariadb, reversed, stage))),
+        Some(renderer) => ExactTable::of(renderer, &table.map, &transaction.format, staging(table, catalog, stage))
             .map(Form::Postgres)
             .map_err(|error| (error.to_string(), Cause::SchemaMismatch)),
     }
 }
 
+fn staging<'s>(table: &KnownTable, catalog: &Catalog, name: Option<&'s str>) -> Staging<'s> {
+    let definition = table.definition.as_deref().ok();
+    let ordered = definition.map(|definition| ordered_columns(definition, catalog));
+    Staging { name: name.filter(|_| ordered.is_some()), ordered: ordered.unwrap_or_default() }
+}
+
 impl Form {
+    /// Collects the values for which a change may break foreign keys; `PostgreSQL` checks its own at the end by itself.
+    fn check_keys(&self, row: &StepRow<'_>, checks: &mut Checks) -> Result<(), String> {
+        let Self::MySql(table) = self else { return Ok(()) };
+        for check in table.key_checks() {
+            if let Some(values) = table.checked_values(check, row).map_err(|error| error.to_string())? {
+                checks.add(check, values);
+            }
+        }
+        Ok(())
+    }
+
     fn statement(&self, row: &StepRow<'_>) -> Result<Option<RowStatement>, String> {
         match self {
             Self::MySql(table) => table.statement(row).map_err(|error| error.to_string()),
@@ -245,103 +272,5 @@ impl Form {
             (Self::Postgres(table), Some(image)) => table.key_text(image),
             _ => String::new(),
         }
-    }
-}
-
-/// A dependent for Python: its index in the batch, hashes of keys, and true if its keys are not known.
-type DependentOf = (usize, Vec<u64>, bool);
-
-/// Finder of the transactions that depend on undone ones (R38).
-///
-/// Args:
-///     tables: Tables whose rows are undone; None for all.
-///     keep: True if dependents are not undone, so that nothing depends on them.
-#[pyclass(name = "DependentFinder", module = "paraply._native", frozen)]
-pub struct PyDependentFinder {
-    finder: Mutex<DependentFinder>,
-}
-
-#[pymethods]
-impl PyDependentFinder {
-    #[new]
-    #[pyo3(signature = (tables=None, *, keep=false))]
-    fn new(tables: Option<&PyTableFilter>, keep: bool) -> Self {
-        let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
-        Self { finder: Mutex::new(DependentFinder::new(filter, keep)) }
-    }
-
-    /// Look at the next batch; return index, hashes of some common keys, and True if the keys are unknown, of each dependent.
-    ///
-    /// Args:
-    ///     batch: The transactions.
-    ///     write_sets: Their write sets of scheme ``fine``.
-    ///     catalog: The valid definitions.
-    ///     chosen: Indexes of the transactions to undo.
-    ///
-    /// Raises:
-    ///     LogDamaged: A row event is damaged.
-    ///     SchemaMismatch: The keys of a table that is undone are unknown.
-    #[allow(clippy::needless_pass_by_value)] // taken over from Python
-    fn observe(
-        &self,
-        py: Python<'_>,
-        batch: &PyTransactionBatch,
-        write_sets: &PyWriteSets,
-        catalog: &PyCatalog,
-        chosen: HashSet<usize>,
-    ) -> PyResult<Vec<DependentOf>> {
-        let catalog = catalog.snapshot();
-        let found = py.detach(|| self.search(batch, write_sets, &catalog, &chosen))?;
-        Ok(found)
-    }
-
-    /// Databases and names of the tables that are undone.
-    #[getter]
-    fn affected(&self) -> Vec<(String, String)> {
-        let mut tables: Vec<_> =
-            self.lock().affected().map(|name| (name.database.clone(), name.table.clone())).collect();
-        tables.sort();
-        tables
-    }
-}
-
-impl PyDependentFinder {
-    fn lock(&self) -> MutexGuard<'_, DependentFinder> {
-        self.finder.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn search(
-        &self,
-        batch: &PyTransactionBatch,
-        write_sets: &PyWriteSets,
-        catalog: &Catalog,
-        chosen: &HashSet<usize>,
-    ) -> Result<Vec<DependentOf>, Error> {
-        let mut finder = self.lock();
-        let mut found = Vec::new();
-        for (index, (transaction, set)) in batch.transactions.iter().zip(&write_sets.sets).enumerate() {
-            let answer = finder.observe(transaction, set, catalog, chosen.contains(&index));
-            match answer {
-                Ok(None) => {}
-                Ok(Some((hashes, unknown))) => found.push((index, hashes, unknown)),
-                Err(SearchError::Rows(error)) => {
-                    let error = error.into_log_error(file_name(&batch.files, error.file));
-                    return Err(paraply_arrow::Error::Log { error, gtid: gtid_text(transaction) }.into());
-                }
-                Err(SearchError::UnknownKeys { table, reason }) => {
-                    let place = Where {
-                        file: Some(file_name(&batch.files, transaction.file).to_owned()),
-                        position: Some(transaction.offset),
-                        gtid: gtid_text(transaction),
-                        table: Some(table.to_string()),
-                        key: None,
-                    };
-                    let message =
-                        format!("nothing of {table} can be undone: {reason}; give its definition with --schema");
-                    return Err(Error::Of(Cause::SchemaMismatch, message, Box::new(place)));
-                }
-            }
-        }
-        Ok(found)
     }
 }
