@@ -40,7 +40,14 @@ class Server:
         account = ["--user=root"] if os.geteuid() == 0 else []
         made = ["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", "--auth-root-authentication-method=normal", *account]
         subprocess.run(made, check=True, capture_output=True)
-        options = ["--skip-networking", "--log-bin=binlog", "--binlog-format=ROW", "--server-id=7", "--innodb-buffer-pool-size=512M"]
+        options = [
+            "--skip-networking",
+            "--log-bin=binlog",
+            "--binlog-format=ROW",
+            "--server-id=7",
+            "--innodb-buffer-pool-size=512M",
+            "--max-allowed-packet=1G",
+        ]
         self._process = subprocess.Popen(
             ["mariadbd", "--no-defaults", f"--datadir={self.data}", f"--socket={self.socket}", *options, *account],
             stderr=subprocess.DEVNULL,
@@ -82,7 +89,9 @@ def by_paraply(server: Server, log: Path) -> None:
 def by_flashback(server: Server, log: Path) -> None:
     """Run the server's own tools: the row events in reverse, which find rows by their key alone."""
     with subprocess.Popen(["mariadb-binlog", "--flashback", str(log)], stdout=subprocess.PIPE) as flashback:
-        subprocess.run(["mariadb", "-uroot", f"-S{server.socket}", "--binary-mode"], stdin=flashback.stdout, check=True)
+        subprocess.run(
+            ["mariadb", "-uroot", f"-S{server.socket}", "--binary-mode", "--max-allowed-packet=1G"], stdin=flashback.stdout, check=True
+        )
 
 
 def by_script(server: Server, log: Path) -> None:
