@@ -61,6 +61,24 @@ def test_help_and_mistakes_enter_no_room(imported: Imported, arguments: list[str
     assert modules & (LIBRARIES | ROOMS | APPLYING) == set()
 
 
+def test_the_overview_needs_no_library_of_the_command_line(imported: Imported) -> None:
+    modules = imported(COMMAND, "--help")
+    expected = {"cli", "cli.summaries", "cli.terminal", "cli.terminal.overview", "cli.terminal.panels", "errors", "_on_demand"}
+    assert {name for name in modules if name.startswith("paraply.")} == {f"paraply.{name}" for name in expected}
+    assert modules & {"typer", "rich", "pydantic", "inspect", "json", "pathlib"} <= imported("")
+    assert "typer" in imported(COMMAND, code=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most"),
+    [(["--help"], 45), (["--version"], 120), (["status", "--help"], 470), (["apply", "--help"], 470)],
+    ids=["help", "version", "status", "apply"],
+)
+def test_modules_at_the_start_are_few(imported: Imported, arguments: list[str], most: int) -> None:
+    """Count modules, not time: each costs about the same, and time depends on the machine."""
+    assert len(imported(COMMAND, *arguments) - imported("")) <= most
+
+
 def test_the_version_is_read_where_it_is_told(imported: Imported) -> None:
     modules = imported(COMMAND, "--version")
     assert modules & (LIBRARIES | METADATA | ROOMS | APPLYING) == METADATA
@@ -80,6 +98,7 @@ def test_an_apply_into_mysql_needs_none_of_the_libraries(imported: Imported) -> 
     modules = imported(COMMAND, "apply", log, "--to", "mysql://nobody@127.0.0.1:1", "--workers", 2, code=1)
     assert "paraply.targets.mysql.target" in modules
     assert modules & (LIBRARIES | {"http.server", "paraply.schema.readers.dump", "paraply.targets.postgres.target"}) == set()
+    assert len({name for name in modules if name.startswith("paraply.")}) <= 225
 
 
 def said(module: ModuleType) -> dict[str, str]:

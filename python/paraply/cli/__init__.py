@@ -18,6 +18,11 @@ def main() -> None:
 
         print(f"paraply {__version__}")
         return
+    if sys.argv[1:] == ["--help"]:
+        from paraply.cli.terminal.overview import print_overview
+
+        if print_overview():
+            return
     from paraply.cli.process.interrupt import raises_interrupted
     from paraply.cli.process.secrets import hide_arguments
 

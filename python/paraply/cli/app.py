@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from paraply.cli.service.config import CONFIG_KEY, CONFIGURED
 from paraply.cli.service.options import with_service_options
+from paraply.cli.summaries import EPILOG, PURPOSE
 from paraply.cli.terminal.output import debug_before_command, error_object, one_line, print_json, show_failure, stderr
 from paraply.cli.terminal.panels import group_commands, group_options
 from paraply.errors import Stopped
@@ -66,8 +67,8 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Replay replicated MySQL and MariaDB transactions in parallel, in the source's order.",
-    epilog="Exit codes: 0 done, 1 the apply failed, 2 usage, 3 the log is damaged or not understood, 4 stopped and resumable.",
+    help=PURPOSE,
+    epilog=EPILOG,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["group_commands", "group_options"]
+__all__ = ["command_groups", "group_commands", "group_options"]
 
 _FEW = 12
 """Options up to which a command's help has no groups."""
@@ -37,6 +37,11 @@ _COMMANDS = {
     "Mend": ("undo",),
     "Try": ("demo", "group", "bench"),
 }
+
+
+def command_groups() -> dict[str, tuple[str, ...]]:
+    """Return the names of the commands by the title of their group."""
+    return dict(_COMMANDS)
 
 
 def group_options(command: Any) -> Any:

@@ -1,0 +1,43 @@
+"""The overview of commands, drawn without the library of the command line: the same text as that library's."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+
+import pytest
+
+from paraply.cli.app import COMMANDS, app, made
+from paraply.cli.summaries import SUMMARIES
+from paraply.cli.terminal.overview import overview, print_overview
+
+
+@pytest.mark.parametrize("width", [60, 79, 80, 100, 133, 200])
+def test_it_is_the_help_of_the_library(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        app(["--help"], prog_name="paraply", standalone_mode=False)
+    plain = re.sub(r"\x1b\[[\d;]*m", "", printed.getvalue())  # the library has colors in a run of GitHub
+    lines = [line.rstrip() for line in plain.splitlines()]
+    assert [line.rstrip() for line in f"{overview(width, 'paraply')}\n".splitlines()] == lines
+
+
+def test_every_command_has_its_summary() -> None:
+    assert tuple(SUMMARIES) == COMMANDS
+    for name, summary in SUMMARIES.items():
+        assert made(name).help.strip().split("\n\n")[0].replace("\n", " ") == summary
+
+
+def test_colors_change_no_character() -> None:
+    colored = overview(80, "paraply", colored=True)
+    for style in ("1;36", "1;33", "2", "0"):
+        colored = colored.replace(f"\x1b[{style}m", "")
+    assert colored == overview(80, "paraply")
+
+
+@pytest.mark.parametrize(("name", "value"), [("COLUMNS", "40"), ("FORCE_COLOR", "1")])
+def test_unusual_terminals_are_left_to_the_library(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    assert not print_overview()
