@@ -437,8 +437,17 @@ class PostgresRenderer:
     def uncomputed(table: Table) -> list[str]:
         """Return the generated columns of a table whose values are not computed where a row image lacks them."""
     def forget(self, database: str, table: str) -> None: ...
-    def render(self, block: Block) -> list[tuple[bytes, int, str]]:
-        """Return statements in order: SQL text, number of rows that it must affect, table."""
+    def render(self, block: Block, *, sets: bool) -> list[tuple[bytes, int, str, str | None]]:
+        """Return statements in order: SQL text, number of rows that it must affect, table, name of its prepared statement.
+
+        Args:
+            block: The block.
+            sets: True for few statements for many rows, False for statements in the log's order.
+        """
+    def preparation(self, name: str) -> bytes | None:
+        """Return the statement that prepares the one of this name, or None if there is none."""
+    def set_repeated(self, database: str, table: str) -> None:
+        """Count a set of a table that failed where its rows, one after the other, did not; after some, sets leave it out."""
 
 @final
 class MySqlConnection:

@@ -69,8 +69,14 @@ class FakeRenderer:
     def forget(self, database: str, table: str) -> None:
         self.tables.pop((database, table), None)
 
-    def render(self, block: FakeBlock) -> list[tuple[bytes, int, str]]:
-        return block.statements
+    def render(self, block: FakeBlock, *, sets: bool) -> list[tuple[bytes, int, str, str | None]]:
+        return [(*statement, None) for statement in block.statements]
+
+    def preparation(self, name: str) -> bytes | None:
+        return None
+
+    def set_repeated(self, database: str, table: str) -> None:
+        pass
 
 
 def key(name: str, *columns: str, unique: bool = True) -> Key:

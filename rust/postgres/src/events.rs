@@ -13,9 +13,42 @@ use paraply_core::collation::name_of;
 
 use super::generated::complete;
 use super::mapping::{ColumnMapping, Kind, TableMapping, charset_of};
-use super::render::{Image, RenderError, Renderer, Statement, StatementWriter, check_cascades};
+use super::render::{Change, Image, Limits, RenderError, Statement, StatementWriter, check_cascades};
+use super::renderer::Renderer;
+use super::sets::SetWriter;
 
 const TABLE_MAP_EVENT: u8 = 19;
+
+/// Form of the statements of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Few statements for many rows, in an order that leaves the same rows.
+    Sets,
+    /// Statements in the log's order.
+    Rows,
+}
+
+/// A writer of one of the forms.
+enum Writer<'r> {
+    Sets(Box<SetWriter<'r>>),
+    Rows(StatementWriter),
+}
+
+impl Writer<'_> {
+    fn push(&mut self, table: &Arc<TableMapping>, change: Change<'_, '_>) -> Result<(), RenderError> {
+        match self {
+            Self::Sets(writer) => writer.push(table, change),
+            Self::Rows(writer) => writer.push(table, change),
+        }
+    }
+
+    fn finish(self) -> Vec<Statement> {
+        match self {
+            Self::Sets(writer) => writer.finish(),
+            Self::Rows(writer) => writer.finish(),
+        }
+    }
+}
 
 /// A table map and the mapping of its table.
 struct Known {
@@ -25,28 +58,20 @@ struct Known {
 }
 
 impl Renderer {
-    /// Renders the row changes of a block's transactions, in order.
+    /// Renders the wanted row events of a block's transactions, given by the indices of transaction and event.
     ///
     /// # Errors
     /// [`RenderError`]; nothing of the block must then be applied.
     pub fn render<'t>(
         &self,
-        transactions: impl IntoIterator<Item = &'t Transaction>,
-    ) -> Result<Vec<Statement>, RenderError> {
-        self.render_wanted(transactions, |_, _| true)
-    }
-
-    /// Renders like [`Renderer::render`], with only the row events that are wanted, given by the indices of transaction
-    /// and event.
-    ///
-    /// # Errors
-    /// As [`Renderer::render`].
-    pub fn render_wanted<'t>(
-        &self,
+        form: Form,
         transactions: impl IntoIterator<Item = &'t Transaction>,
         wanted: impl Fn(usize, usize) -> bool,
     ) -> Result<Vec<Statement>, RenderError> {
-        let mut writer = StatementWriter::default();
+        let mut writer = match form {
+            Form::Sets => Writer::Sets(Box::new(SetWriter::new(self, Limits::default()))),
+            Form::Rows => Writer::Rows(StatementWriter::default()),
+        };
         for (place, transaction) in transactions.into_iter().enumerate() {
             let wants = |event: usize| wanted(place, event);
             let rows = |(event, raw): (usize, &RawEvent)| raw.type_code != TABLE_MAP_EVENT && wants(event);
@@ -60,7 +85,7 @@ impl Renderer {
     fn render_transaction(
         &self,
         transaction: &Transaction,
-        writer: &mut StatementWriter,
+        writer: &mut Writer<'_>,
         wants: impl Fn(usize) -> bool,
     ) -> Result<(), RenderError> {
         let tables = self.known_tables(transaction)?;
@@ -99,7 +124,7 @@ fn render_rows(
     transaction: &Transaction,
     event: &RawEvent,
     tables: &HashMap<u64, &Known>,
-    writer: &mut StatementWriter,
+    writer: &mut Writer<'_>,
 ) -> Result<(), RenderError> {
     let damaged = |what| RenderError::Log { offset: event.offset, what };
     let data = bytes(transaction, event)?;

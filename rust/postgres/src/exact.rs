@@ -15,7 +15,8 @@ use super::error::RenderError;
 use super::events::{check_columns, logged_charsets, own};
 use super::generated::complete;
 use super::mapping::TableMapping;
-use super::render::{Change, Image, Renderer, check_count, insert_head, missing, write_set};
+use super::render::{Change, Image, check_count, insert_head, missing, write_set};
+use super::renderer::Renderer;
 
 /// A table whose rows become statements.
 #[derive(Debug, Clone)]

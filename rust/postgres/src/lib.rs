@@ -1,7 +1,8 @@
 //! PostgreSQL as a target: row changes become statements in SQL text.
 //!
 //! [`mapping`] defines how each column of a source table is written, [`literal`] writes one value, [`render`] turns row
-//! changes into statements and counts the rows that each of them must affect (R32).
+//! changes into statements in the log's order and counts the rows that each of them must affect (R32), [`sets`] turns those
+//! of a block into few statements for many rows.
 
 #![forbid(unsafe_code)]
 
@@ -15,8 +16,13 @@ mod json_patch;
 pub mod literal;
 pub mod mapping;
 pub mod render;
+pub mod renderer;
+pub mod sets;
 
 pub use error::RenderError;
+pub use events::Form;
 pub use literal::NotStorable;
 pub use mapping::{ColumnMapping, Kind, MappingError, TableMapping};
-pub use render::{Change, Renderer, Statement, StatementWriter};
+pub use render::{Change, Statement, StatementWriter};
+pub use renderer::Renderer;
+pub use sets::SetWriter;

@@ -1,5 +1,7 @@
 //! Mapping of the columns of a source table to its counterpart in PostgreSQL.
 
+use std::sync::Arc;
+
 use paraply_binlog::rows::values::charset::Charset;
 use paraply_core::generated::Computed;
 use paraply_core::schema::TableName;
@@ -124,6 +126,7 @@ pub struct ColumnMapping {
     pub generated: bool,
     /// Digits of a second of a temporal column, where they are known.
     pub decimals: Option<u8>,
+    free_type: Option<Arc<str>>,
     quoted: String,
 }
 
@@ -132,7 +135,7 @@ impl ColumnMapping {
     pub fn new(name: impl Into<String>, kind: Kind, generated: bool) -> Self {
         let name = name.into();
         let quoted = quote_identifier(&name);
-        Self { name, kind, generated, decimals: None, quoted }
+        Self { name, kind, generated, decimals: None, free_type: None, quoted }
     }
 
     /// Sets the digits of a second of a column.
@@ -140,6 +143,19 @@ impl ColumnMapping {
     pub fn with_decimals(mut self, decimals: Option<u8>) -> Self {
         self.decimals = decimals;
         self
+    }
+
+    /// Sets the type in the target, in the spelling of `format_type`.
+    #[must_use]
+    pub fn with_type(mut self, sql_type: &str) -> Self {
+        self.free_type = Some(free_type(sql_type).into());
+        self
+    }
+
+    /// Returns the type in the target without a limit of length or digits, which the column itself checks; none where
+    /// the column's type is not known.
+    pub fn free_type(&self) -> Option<&str> {
+        self.free_type.as_deref()
     }
 
     /// Returns the name as an identifier in SQL.
@@ -157,6 +173,8 @@ pub struct TableMapping {
     pub columns: Vec<ColumnMapping>,
     /// Keys that identify a row, best first: the primary key, then unique keys whose columns are all NOT NULL.
     pub keys: Vec<Vec<usize>>,
+    /// Further unique keys: those with columns that may be NULL.
+    pub other_keys: Vec<Vec<usize>>,
     /// True if deleting a row changes rows of other tables in the source (ON DELETE CASCADE, SET NULL).
     pub cascades_delete: bool,
     /// The columns whose change changes rows of other tables in the source (ON UPDATE CASCADE, SET NULL).
@@ -193,12 +211,20 @@ impl TableMapping {
             source,
             columns,
             keys,
+            other_keys: Vec::new(),
             cascades_delete: false,
             cascades_update,
             key_hashes: 0,
             computed: Vec::new(),
             target,
         })
+    }
+
+    /// Sets the unique keys with columns that may be NULL.
+    #[must_use]
+    pub fn with_other_keys(mut self, keys: Vec<Vec<usize>>) -> Self {
+        self.other_keys = keys;
+        self
     }
 
     /// Sets the actions of foreign keys to this table.
@@ -243,6 +269,16 @@ impl TableMapping {
     }
 }
 
+/// Returns a type without its limits.
+///
+/// The limits of a cast would cut off what is too long, where those of the column refuse it. The name `bit` is quoted,
+/// because it else stands for `bit(1)`.
+fn free_type(sql_type: &str) -> String {
+    let (name, rest) = sql_type.split_once('(').unwrap_or((sql_type, ""));
+    let rest = rest.split_once(')').map_or("", |(_, rest)| rest);
+    if name == "bit" { "pg_catalog.\"bit\"".to_owned() } else { format!("{name}{rest}") }
+}
+
 /// Returns a name as an identifier in SQL: in double quotes, with those inside doubled.
 pub fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
@@ -255,6 +291,20 @@ mod tests {
     #[test]
     fn names_from_the_log_never_leave_their_quotes() {
         assert_eq!(quote_identifier("a\"; DROP TABLE x; --"), "\"a\"\"; DROP TABLE x; --\"");
+    }
+
+    #[test]
+    fn values_are_sent_without_the_limits_of_their_type() {
+        let cases = [
+            ("character varying(20)", "character varying"),
+            ("numeric(10,2)", "numeric"),
+            ("timestamp(3) with time zone", "timestamp with time zone"),
+            ("bit(5)", "pg_catalog.\"bit\""),
+            ("double precision", "double precision"),
+        ];
+        for (sql_type, expected) in cases {
+            assert_eq!(free_type(sql_type), expected);
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Row changes as DML statements, each with the number of rows that it must affect (R32).
 
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use paraply_core::schema::TableName;
 use paraply_core::value::Value;
@@ -41,6 +40,8 @@ pub struct Statement {
     pub rows: u64,
     /// The source table.
     pub table: TableName,
+    /// The prepared statement that it executes; none for a statement that is sent as it is.
+    pub prepared: Option<Arc<str>>,
 }
 
 /// Bounds of one statement for several rows.
@@ -55,39 +56,6 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self { rows: 500, bytes: 256 * 1024 }
-    }
-}
-
-/// The known tables; shared by all workers.
-///
-/// Definitions are those of the block that is rendered: they change only while no other block is in flight, in the DDL
-/// block that changes them, which is a barrier.
-#[derive(Debug, Default)]
-pub struct Renderer {
-    tables: RwLock<HashMap<TableName, Arc<TableMapping>>>,
-}
-
-impl Renderer {
-    /// Creates a renderer that knows no table.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a table or replaces its definition.
-    pub fn define(&self, mapping: TableMapping) {
-        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
-        tables.insert(mapping.source.clone(), Arc::new(mapping));
-    }
-
-    /// Forgets a table; an unknown one is ignored.
-    pub fn forget(&self, name: &TableName) {
-        self.tables.write().unwrap_or_else(PoisonError::into_inner).remove(name);
-    }
-
-    /// Returns the definition of a table.
-    pub fn table(&self, name: &TableName) -> Result<Arc<TableMapping>, RenderError> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
-        tables.get(name).cloned().ok_or_else(|| RenderError::UnknownTable { table: name.clone() })
     }
 }
 
@@ -143,13 +111,13 @@ impl StatementWriter {
             if matches!(run, Run::Delete { .. }) {
                 sql.push(b')');
             }
-            self.done.push(Statement { sql, rows, table: table.source.clone() });
+            self.done.push(Statement { sql, rows, table: table.source.clone(), prepared: None });
         }
     }
 
     fn single(&mut self, table: &TableMapping, sql: Vec<u8>) {
         self.close();
-        self.done.push(Statement { sql, rows: 1, table: table.source.clone() });
+        self.done.push(Statement { sql, rows: 1, table: table.source.clone(), prepared: None });
     }
 
     /// Returns the current statement if the run fits it, else a new one that begins with `head`.
@@ -262,9 +230,23 @@ fn delete_head(table: &TableMapping, key: &[usize]) -> Vec<u8> {
     format!("DELETE FROM {} WHERE {names} IN (", table.target()).into_bytes()
 }
 
-/// Appends the SET list: every column that the after image holds, apart from key columns that stay unchanged.
+/// Returns the columns that an update writes: every column that the after image holds, apart from key columns that stay
+/// unchanged.
 ///
-/// A change without an effect still writes its row, so that the row counts. Returns further conditions on the row.
+/// A change without an effect still writes its row, so that the row counts.
+pub(super) fn written_columns(key: &[usize], before: Image<'_, '_>, after: Image<'_, '_>) -> Vec<usize> {
+    let stays = |i: usize| key.contains(&i) && before.get(i) == after.get(i);
+    let holds = |i: usize| match after.get(i) {
+        // Without differences, a document stays as it is; MINIMAL images leave out the one before it.
+        Some(Some(Value::JsonDiff(differences))) => !differences.is_empty() || matches!(before.get(i), Some(Some(_))),
+        value => matches!(value, Some(Some(_))),
+    };
+    let held = || (0..after.len()).filter(|&i| holds(i));
+    let chosen: Vec<usize> = held().filter(|&i| !stays(i)).collect();
+    if chosen.is_empty() { held().collect() } else { chosen }
+}
+
+/// Appends the SET list of [`written_columns`]. Returns further conditions on the row.
 pub(super) fn write_set(
     out: &mut Vec<u8>,
     table: &TableMapping,
@@ -272,18 +254,8 @@ pub(super) fn write_set(
     before: Image<'_, '_>,
     after: Image<'_, '_>,
 ) -> Result<Vec<Vec<u8>>, RenderError> {
-    let stays = |i: usize| key.contains(&i) && before.get(i) == after.get(i);
-    let holds = |i: usize| match after.get(i) {
-        // Without differences, a document stays as it is; MINIMAL images leave out the one before it.
-        Some(Some(Value::JsonDiff(differences))) => !differences.is_empty() || matches!(before.get(i), Some(Some(_))),
-        value => matches!(value, Some(Some(_))),
-    };
-    let held: Vec<usize> = (0..after.len()).filter(|&i| holds(i)).collect();
+    let chosen = written_columns(key, before, after);
     let mut conditions = Vec::new();
-    let mut chosen: Vec<usize> = held.iter().copied().filter(|&i| !stays(i)).collect();
-    if chosen.is_empty() {
-        chosen = held;
-    }
     if chosen.is_empty() {
         let first = table.columns.first().map_or("ctid", ColumnMapping::quoted);
         out.extend_from_slice(format!(" SET {first}={first}").as_bytes());

@@ -34,8 +34,17 @@ _SETTINGS = {
     "search_path": "pg_catalog",
     "statement_timeout": "0",
     "client_min_messages": "warning",
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
 }
-"""Settings that affect the meaning of literals and statements. The durability (synchronous_commit) is left to the server."""
+"""Settings that affect the meaning of literals and statements. The durability (synchronous_commit) is left to the server.
+
+The last five keep the plan of a set the same while its table grows: each row is found by its key, if there is an index on it. Without them
+a plan that was made for an empty table would read the whole table for every set, until the server analyzes it.
+"""
 
 _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, ExecStatus.EMPTY_QUERY})
 

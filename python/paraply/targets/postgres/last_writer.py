@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.schema.model import Table
+    from paraply.targets.postgres.renderer import Rendered
 
 __all__ = ["ANY_ROWS", "PgLastWriter", "pg_literal"]
 
@@ -35,7 +36,7 @@ class PgLastWriter:
         self._column = column
         self._definition = table
 
-    def statements(self, block: Block) -> list[tuple[bytes, int, str]]:
+    def statements(self, block: Block) -> list[Rendered]:
         """Return the block's rows as statements, in the form of the native renderer.
 
         Raises:
@@ -43,10 +44,10 @@ class PgLastWriter:
             TypeNotMapped: A column has a type that cannot be written as SQL.
             ValueNotStorable: A value cannot be stored.
         """
-        found = []
+        found: list[Rendered] = []
         for database, name, columns in tables_of(block):
             full_name = f"{database}.{name}"
-            found += [(sql.encode(), ANY_ROWS, full_name) for sql in self._of_table(block, database, name, columns)]
+            found += [(sql.encode(), ANY_ROWS, full_name, None) for sql in self._of_table(block, database, name, columns)]
         return found
 
     def _of_table(self, block: Block, database: str, name: str, columns: int) -> Iterator[str]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Rendered", "Renderer"]
 
-Rendered = tuple[bytes, int, str]
-"""SQL text, the number of rows that it must affect, the table."""
+Rendered = tuple[bytes, int, str, str | None]
+"""SQL text, the number of rows that it must affect, the table, the name of the prepared statement that it executes."""
 
 
 class Renderer(Protocol):
@@ -24,5 +24,11 @@ class Renderer(Protocol):
     def forget(self, database: str, table: str) -> None:
         """Remove a table."""
 
-    def render(self, block: Block) -> list[Rendered]:
-        """Return the statements of a block."""
+    def render(self, block: Block, *, sets: bool) -> list[Rendered]:
+        """Return the statements of a block: few ones for many rows, or statements in the log's order."""
+
+    def preparation(self, name: str) -> bytes | None:
+        """Return the statement that prepares the one of this name, or None if there is none."""
+
+    def set_repeated(self, database: str, table: str) -> None:
+        """Count a set of a table that failed where its rows, one after the other, did not; after some, sets leave it out."""

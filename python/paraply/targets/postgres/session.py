@@ -6,7 +6,15 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, ParaplyError, RowNotFound, ValueNotStorable
+from paraply.errors import (
+    ApplyFailed,
+    ConnectionLost,
+    LogNotUnderstood,
+    ParaplyError,
+    PrecedingFailed,
+    RowNotFound,
+    ValueNotStorable,
+)
 from paraply.targets.conflicts import Resolver
 from paraply.targets.ddl_answer import name_way_on
 from paraply.targets.postgres.conflicts import SavepointWriter, inserts
@@ -14,11 +22,12 @@ from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.ddl.schema_change import DdlPlan, MustBeEmpty, MustLack
 from paraply.targets.postgres.errors import TOO_LARGE, failure
 from paraply.targets.postgres.last_writer import ANY_ROWS
+from paraply.targets.postgres.prepared import PreparedStatements
 from paraply.targets.postgres.progress.source_tables import drop_table, store_table
 from paraply.targets.postgres.xa import XA_REFUSED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from paraply._native import Block
     from paraply.schema.model import Table
@@ -45,12 +54,16 @@ class PostgresSession:
 
     A block is rendered first. It is then sent in as few round trips as its size allows: begin, the channel's lock, the progress, and the
     rows. Every statement must affect exactly the number of rows in the log (R32).
+
+    The rows are sent as sets. If a set fails, the transaction is rolled back and its rows are sent again in the log's order. So an error
+    names its row, and a rule of the target that depends on the order of the rows is kept.
     """
 
     def __init__(self, context: PgContext, connection: PgConnection, slot: int) -> None:
         self._context = context
         self._connection = connection
         self._slot = slot
+        self._prepared = PreparedStatements(connection, context.renderer)
         self._pending: Block | None = None
 
     @property
@@ -69,17 +82,11 @@ class PostgresSession:
         """
         if block.kind in _XA or block.kind == "ddl":
             raise self._located(LogNotUnderstood(f"a transaction of kind {block.kind} cannot be applied as rows"), block)
-        rendered = self._render(block)
-        self._begin(block, rendered)
+        self._apply_parts(block, [block], lambda rendered: self._begin(block, rendered))
 
     def apply_steps(self, block: Block, steps: Iterable[Block]) -> None:
         """Apply a block like ``apply``, with its rows in several parts; the iterator waits until the next part may be applied."""
-        for number, step in enumerate(steps):
-            rendered = self._render(step)
-            if number:
-                self._send([], rendered, block)
-            else:
-                self._begin(block, rendered)
+        self._apply_parts(block, steps, lambda rendered: self._begin(block, rendered))
 
     def apply_resolving(self, block: Block) -> list[Conflict]:
         """Apply a block of one transaction row by row, and record the changes that do not fit; see ``ConflictSession`` for the contract."""
@@ -97,16 +104,20 @@ class PostgresSession:
 
     def apply_part(self, block: Block, part: Block, split: str) -> None:
         """Apply the rows of one part like ``apply``; its commit decides that the branches with the other rows are committed."""
-        rendered = self._render(part)
-        self._begin(block, rendered, [self._context.branches.decide(self._slot, split)])
+        more = [self._context.branches.decide(self._slot, split)]
+        self._apply_parts(block, [part], lambda rendered: self._begin(block, rendered, more))
 
     def prepare(self, part: Block, branch: Branch) -> None:
         """Apply the rows of a part in a separate transaction and prepare it."""
-        rendered, branches = self._render(part), self._context.branches
-        try:
+        branches = self._context.branches
+
+        def begin(rendered: Sequence[Rendered]) -> None:
             epoch = self._connection.run(branches.begin())[-1]
             self._context.channel.check(1 if epoch.get_value(0, 0) == b"t" else 0)
             self._send([], rendered, part)
+
+        try:
+            self._apply_parts(part, [part], begin)
             done = self._connection.run([branches.prepare(branch)])[0]
         except StatementFailed as failed:
             raise self._failure(failed, part, "") from failed
@@ -167,7 +178,7 @@ class PostgresSession:
             self._begin(block, [])
             self._run_plan(block, plan)
             if not done:
-                self._send([], self._render(block), block)
+                self._send([], self._render(block, sets=False), block)
             self.commit()
         except ConnectionLost:
             # Target.committed determines the outcome, and keeps or restores the definitions.
@@ -217,11 +228,51 @@ class PostgresSession:
         """Close the connection; never raise."""
         self._connection.close()
 
-    def _render(self, block: Block) -> list[Rendered]:
+    def _apply_parts(self, block: Block, parts: Iterable[Block], begin: Callable[[Sequence[Rendered]], None]) -> None:
+        """Send the rows of all parts as sets; if a set fails, roll back and send the rows of these parts one by one."""
+        sets = self._context.last_writer is None
+        sent: list[Block] = []
+        for part in parts:
+            rendered = self._render(part, sets=sets)
+            sent.append(part)
+            try:
+                self._send_part(block, rendered, begin if len(sent) == 1 else None)
+            except ApplyFailed as failed:
+                if not sets or isinstance(failed, PrecedingFailed):
+                    raise
+                sets = False
+                self._repeat(block, sent, begin)
+                self._note_repeated(failed)
+
+    def _send_part(self, block: Block, rendered: Sequence[Rendered], begin: Callable[[Sequence[Rendered]], None] | None) -> None:
+        """Send the rows of a part; the first one begins the transaction."""
+        try:
+            self._prepared.prepare(rendered)
+        except StatementFailed as failed:
+            raise self._failure(failed, block, "") from failed
+        if begin is not None:
+            begin(rendered)
+        else:
+            self._send([], rendered, block)
+
+    def _repeat(self, block: Block, sent: Iterable[Block], begin: Callable[[Sequence[Rendered]], None]) -> None:
+        """Roll back, and send the rows in the log's order."""
+        self._prepared.forget()  # a pooler may have given the connection another server process
+        self.rollback()
+        for number, part in enumerate(sent):
+            self._send_part(block, self._render(part, sets=False), None if number else begin)
+
+    def _note_repeated(self, failed: ApplyFailed) -> None:
+        """Count a failure of a table's set that had no reason in a single row."""
+        table = self._context.definitions.named(failed.table or "")
+        if table is not None:
+            self._context.renderer.set_repeated(table.database, table.name)
+
+    def _render(self, block: Block, *, sets: bool = True) -> list[Rendered]:
         try:
             writer = self._context.last_writer
-            rendered = self._context.renderer.render(block) if writer is None else writer.statements(block)
-            self._context.definitions.check(self._connection, {table for _, _, table in rendered}, block.format)
+            rendered = self._context.renderer.render(block, sets=sets) if writer is None else writer.statements(block)
+            self._context.definitions.check(self._connection, {table for _, _, table, _ in rendered}, block.format)
         except ParaplyError as error:
             error.message += self._context.definitions.other_case(
                 table for transaction in block.transactions for table in transaction.tables
@@ -240,7 +291,7 @@ class PostgresSession:
     def _send(self, head: list[bytes], rendered: Sequence[Rendered], block: Block) -> None:
         """Send the statements; ``head`` goes with the first of them, and ends with the progress."""
         for chunk in _chunks(rendered, head):
-            statements = [*head, *(sql for sql, _, _ in chunk)]
+            statements = [*head, *(sql for sql, *_ in chunk)]
             try:
                 results = self._connection.run(statements)
             except StatementFailed as failed:
@@ -248,7 +299,7 @@ class PostgresSession:
                 raise self._failure(failed, block, chunk[place][2] if 0 <= place < len(chunk) else "") from failed
             if head:
                 self._context.channel.check(results[len(head) - 1].command_tuples)
-            for (sql, rows, table), result in zip(chunk, results[len(head) :], strict=True):
+            for (sql, rows, table, _), result in zip(chunk, results[len(head) :], strict=True):
                 if result.command_tuples != rows and rows != ANY_ROWS:
                     raise self._located(_not_found(sql, rows, result.command_tuples, table), block)
             head = []
@@ -316,7 +367,7 @@ def _shown(value: object) -> str:
 def _chunks(rendered: Sequence[Rendered], head: Iterable[bytes]) -> Iterator[Sequence[Rendered]]:
     """Yield the statements of each round trip; there is at least one round trip, for the head."""
     start, size = 0, sum(map(len, head))
-    for place, (sql, _, _) in enumerate(rendered):
+    for place, (sql, *_) in enumerate(rendered):
         if place > start and (size + len(sql) > MAX_ROUND_TRIP_BYTES or place - start >= MAX_ROUND_TRIP_STATEMENTS):
             yield rendered[start:place]
             start, size = place, 0

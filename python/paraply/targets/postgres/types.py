@@ -104,6 +104,7 @@ class TableMapping:
         columns: Columns in the order of the source's row image.
         keys: Keys that identify a row, as column indexes, best first: the primary key, then unique keys without nullable
             columns. A key on prefixes counts with its whole columns.
+        other_keys: Unique keys with nullable columns.
         cascades_delete: Whether deleting a row changes rows of other tables on the source.
         cascades_update: Indexes of the columns whose updates change rows of other tables on the source.
     """
@@ -116,6 +117,7 @@ class TableMapping:
     keys: tuple[tuple[int, ...], ...]
     cascades_delete: bool = False
     cascades_update: tuple[int, ...] = ()
+    other_keys: tuple[tuple[int, ...], ...] = ()
 
     @property
     def target(self) -> str:
@@ -184,23 +186,31 @@ def map_table(table: Table, children: Iterable[Table] = ()) -> TableMapping:
     schema, name = check_schema_name(table.database), check_name(table.name, table.full_name)
     columns = tuple(map_column(column, table.full_name) for column in table.columns)
     places = {column.name.lower(): index for index, column in enumerate(table.columns)}
-    keys = [_key_columns(key, table, places) for key in sorted(table.keys, key=lambda key: not key.primary)]
+    unique = [key for key in sorted(table.keys, key=lambda key: not key.primary) if key.unique or key.primary]
+    keys, others = _split_keys(table, [(key, _key_columns(key, places)) for key in unique])
     itself = (table.database, table.name)
     references = [key for child in children for key in child.foreign_keys if (key.parent_database, key.parent_table) == itself]
     delete = any(key.on_delete != "refuse" for key in references)
     changed = {column.lower() for key in references if key.on_update != "refuse" for column in key.parent_columns}
     update = tuple(index for index, column in enumerate(table.columns) if column.name.lower() in changed)
-    return TableMapping(table.database, table.name, schema, name, columns, tuple(key for key in keys if key), delete, update)
+    return TableMapping(table.database, table.name, schema, name, columns, keys, delete, update, others)
 
 
-def _key_columns(key: Key, table: Table, places: dict[str, int]) -> tuple[int, ...]:
-    """Return the columns of a key that identifies rows; empty for other keys."""
-    if not (key.unique or key.primary):
-        return ()
+def _key_columns(key: Key, places: dict[str, int]) -> tuple[int, ...]:
+    """Return the columns of a key; empty for a key with expressions or unknown columns."""
     columns = [places.get(part.column.lower()) if part.column is not None else None for part in key.parts]
     known = tuple(place for place in columns if place is not None)
-    exact = len(known) == len(columns) and (key.primary or not any(table.columns[place].nullable for place in known))
-    return known if exact else ()
+    return known if len(known) == len(columns) else ()
+
+
+def _split_keys(table: Table, unique: list[tuple[Key, tuple[int, ...]]]) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
+    """Return the keys that identify rows, and the unique keys with nullable columns."""
+    found: tuple[list[tuple[int, ...]], list[tuple[int, ...]]] = ([], [])
+    for key, columns in unique:
+        if columns:
+            nullable = not key.primary and any(table.columns[place].nullable for place in columns)
+            found[nullable].append(columns)
+    return tuple(found[0]), tuple(found[1])
 
 
 def map_column(column: Column, table: str) -> ColumnMapping:

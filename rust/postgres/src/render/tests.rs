@@ -144,17 +144,6 @@ fn a_value_that_cannot_be_stored_names_table_column_and_key() {
 }
 
 #[test]
-fn the_renderer_knows_the_tables_that_it_was_told() {
-    let renderer = Renderer::new();
-    let name = TableName::new("d", "t");
-    assert!(matches!(renderer.table(&name), Err(RenderError::UnknownTable { .. })));
-    renderer.define(TableMapping::clone(&table(&[&[0]])));
-    assert_eq!(renderer.table(&name).unwrap().columns.len(), 3);
-    renderer.forget(&name);
-    assert!(renderer.table(&name).is_err());
-}
-
-#[test]
 fn r15a_an_unlogged_cascade_is_refused() {
     let parent = TableMapping::clone(&table(&[&[0]])).with_cascades(true, vec![0]);
     let (a, b, c) = (row(1, "a"), row(1, "b"), row(2, "a"));

@@ -14,8 +14,8 @@ use paraply_binlog::transaction::Transaction;
 use paraply_core::schema::{Catalog, TableName};
 use paraply_mysql::row_statement::StatementTable;
 use paraply_plan::dependents::uses_kept;
+use paraply_postgres::Renderer;
 use paraply_postgres::exact::{ExactTable, Staging};
-use paraply_postgres::render::Renderer;
 use pyo3::prelude::*;
 
 use crate::errors::{Cause, Error, Where};

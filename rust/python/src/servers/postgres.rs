@@ -5,13 +5,16 @@ use std::sync::Arc;
 use paraply_core::generated::Computed;
 use paraply_core::schema::TableName;
 use paraply_postgres::mapping::{ColumnMapping, Kind, MappingError, TableMapping};
-use paraply_postgres::render::{RenderError, Renderer};
+use paraply_postgres::{Form, RenderError, Renderer, Statement};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::{Cause, Where, raise};
 use crate::plan::block::PyBlock;
 use crate::rows::catalog::table_from_python;
+
+/// SQL text, number of rows, table, name of the prepared statement.
+type RenderedOf<'py> = (Bound<'py, PyBytes>, u64, String, Option<String>);
 
 /// Renderer of the rows of blocks as PostgreSQL DML.
 #[pyclass(name = "PostgresRenderer", module = "paraply._native", frozen)]
@@ -48,7 +51,8 @@ impl PyPostgresRenderer {
         let hashed = unique_keys(table)?;
         let definition = table_from_python(table)?;
         let computed = (0..definition.columns.len()).filter_map(|index| Computed::of(&definition, index)).collect();
-        let mapping = mapping.with_cascades(cascades_delete, cascades_update);
+        let other_keys: Vec<Vec<usize>> = mapping_of.getattr("other_keys")?.extract()?;
+        let mapping = mapping.with_cascades(cascades_delete, cascades_update).with_other_keys(other_keys);
         self.renderer.define(mapping.with_key_hashes(hashed).with_computed(computed));
         Ok(())
     }
@@ -68,17 +72,36 @@ impl PyPostgresRenderer {
         self.renderer.forget(&TableName::new(database, table));
     }
 
-    /// Return statements in order: SQL text, number of rows that it must affect, table.
-    fn render<'py>(&self, py: Python<'py>, block: &PyBlock) -> PyResult<Vec<(Bound<'py, PyBytes>, u64, String)>> {
+    /// Return statements in order: SQL text, number of rows that it must affect, table, name of its prepared statement.
+    ///
+    /// Args:
+    ///     block: The block.
+    ///     sets: True for few statements for many rows, False for statements in the log's order.
+    #[pyo3(signature = (block, *, sets))]
+    fn render<'py>(&self, py: Python<'py>, block: &PyBlock, sets: bool) -> PyResult<Vec<RenderedOf<'py>>> {
+        let form = if sets { Form::Sets } else { Form::Rows };
         let statements = py
             .detach(|| {
-                self.renderer.render_wanted(block.block.transactions(), |place, event| block.block.wants(place, event))
+                let wanted = |place, event| block.block.wants(place, event);
+                self.renderer.render(form, block.block.transactions(), wanted)
             })
             .map_err(|error| render_error(&error, block))?;
         Ok(statements
             .into_iter()
-            .map(|statement| (PyBytes::new(py, &statement.sql), statement.rows, statement.table.to_string()))
+            .map(|Statement { sql, rows, table, prepared }| {
+                (PyBytes::new(py, &sql), rows, table.to_string(), prepared.map(|name| name.to_string()))
+            })
             .collect())
+    }
+
+    /// Return the statement that prepares the one of this name, or None if there is none.
+    fn preparation<'py>(&self, py: Python<'py>, name: &str) -> Option<Bound<'py, PyBytes>> {
+        self.renderer.preparation(name).map(|text| PyBytes::new(py, text.as_bytes()))
+    }
+
+    /// Count a set of a table that failed where its rows, one after the other, did not; after some, sets leave it out.
+    fn set_repeated(&self, database: &str, table: &str) {
+        self.renderer.set_repeated(&TableName::new(database, table));
     }
 }
 
@@ -108,7 +131,9 @@ fn column_mapping(column: &Bound<'_, PyAny>, source: &TableName) -> PyResult<Col
         Kind::from_name(&kind, charset.as_deref(), length, labels).map_err(|error| mapping_error(&error, source))?;
     let name: String = column.getattr("name")?.extract()?;
     let decimals: Option<u8> = column.getattr("decimals")?.extract()?;
-    Ok(ColumnMapping::new(name, kind, column.getattr("generated")?.is_truthy()?).with_decimals(decimals))
+    let sql_type: String = column.getattr("sql_type")?.extract()?;
+    let generated = column.getattr("generated")?.is_truthy()?;
+    Ok(ColumnMapping::new(name, kind, generated).with_decimals(decimals).with_type(&sql_type))
 }
 
 fn mapping_error(error: &MappingError, table: &TableName) -> PyErr {

@@ -1,0 +1,277 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::mapping::{ColumnMapping, Kind};
+use paraply_binlog::rows::values::charset::Charset;
+
+fn table(name: &str, keys: &[&[usize]], other_keys: &[&[usize]]) -> Arc<TableMapping> {
+    let columns = vec![
+        ColumnMapping::new("id", Kind::Integer, false).with_type("integer"),
+        ColumnMapping::new("u", Kind::Integer, false).with_type("bigint"),
+        ColumnMapping::new("name", Kind::Text(Some(Charset::Utf8)), false).with_type("character varying(20)"),
+    ];
+    let owned = |keys: &[&[usize]]| keys.iter().map(|k| k.to_vec()).collect();
+    let mapping = TableMapping::new(TableName::new("d", name), "d", name, columns, owned(keys)).unwrap();
+    Arc::new(mapping.with_other_keys(owned(other_keys)))
+}
+
+fn row(id: i64, u: i64, name: &str) -> Vec<Option<Value<'_>>> {
+    vec![Some(Value::Int(id)), Some(Value::Int(u)), Some(Value::Bytes(name.as_bytes()))]
+}
+
+fn rendered(changes: &[(&Arc<TableMapping>, Change<'_, '_>)]) -> Vec<(String, u64)> {
+    let renderer = Renderer::new();
+    let mut writer = SetWriter::new(&renderer, Limits::default());
+    for (table, change) in changes {
+        writer.push(table, *change).unwrap();
+    }
+    writer.finish().into_iter().map(|s| (String::from_utf8(s.sql).unwrap(), s.rows)).collect()
+}
+
+#[test]
+fn rows_of_one_shape_become_one_statement() {
+    let t = table("t", &[&[0]], &[]);
+    let (a, b, c) = (row(1, 1, "a"), row(2, 2, "it's"), row(1, 1, r#"b\"#));
+    let update = |before, after| (&t, Change::Update { before, after });
+    let got = rendered(&[update(&a, &c), update(&b, &b)]);
+    let sql = r#"UPDATE "d"."t" AS t SET "u"=v.v2,"name"=v.v3 FROM unnest('{1,2}'::integer[],'{1,2}'::bigint[],'{"b\\","it''s"}'::character varying[]) AS v(v1,v2,v3) WHERE t."id"=v.v1"#;
+    assert_eq!(got, [(sql.to_owned(), 2)]);
+    let got = rendered(&[(&t, Change::Delete(&a)), (&t, Change::Delete(&b))]);
+    let sql = r#"DELETE FROM "d"."t" AS t USING unnest('{1,2}'::integer[]) AS v(v1) WHERE t."id"=v.v1"#;
+    assert_eq!(got, [(sql.to_owned(), 2)]);
+    let got = rendered(&[(&t, Change::Insert(&a)), (&t, Change::Insert(&b))]);
+    let sql = r#"INSERT INTO "d"."t" ("id","u","name") SELECT * FROM unnest('{1,2}'::integer[],'{1,2}'::bigint[],'{"a","it''s"}'::character varying[])"#;
+    assert_eq!(got, [(sql.to_owned(), 2)]);
+}
+
+#[test]
+fn rows_of_several_tables_are_sorted_into_sets() {
+    let (t, s) = (table("t", &[&[0]], &[]), table("s", &[&[0]], &[]));
+    let (a, b) = (row(1, 1, "a"), row(2, 2, "b"));
+    let changes =
+        [(&t, Change::Insert(&a)), (&s, Change::Insert(&a)), (&t, Change::Insert(&b)), (&s, Change::Insert(&b))];
+    let counts: Vec<u64> = rendered(&changes).into_iter().map(|(_, rows)| rows).collect();
+    assert_eq!(counts, [2, 2]);
+}
+
+#[test]
+fn changes_of_one_row_stay_in_order() {
+    let t = table("t", &[&[0]], &[]);
+    let (a, b) = (row(1, 1, "a"), row(1, 1, "b"));
+    let changes = [
+        (&t, Change::Delete(&a)),
+        (&t, Change::Insert(&a)),
+        (&t, Change::Update { before: &a, after: &b }),
+        (&t, Change::Update { before: &b, after: &a }),
+    ];
+    let heads: Vec<String> = rendered(&changes).into_iter().map(|(sql, _)| sql[..6].to_owned()).collect();
+    assert_eq!(heads, ["DELETE", "INSERT", "UPDATE", "UPDATE"]);
+}
+
+#[test]
+fn values_of_unique_keys_that_move_between_rows_stay_in_order() {
+    let t = table("t", &[&[0]], &[&[1]]);
+    let (a, b) = (row(1, 1, "a"), row(2, 2, "b"));
+    let (c, d) = (row(1, 3, "a"), row(2, 1, "b"));
+    let changes = [(&t, Change::Update { before: &a, after: &c }), (&t, Change::Update { before: &b, after: &d })];
+    assert_eq!(rendered(&changes).len(), 2);
+    let free = table("t", &[&[0]], &[]);
+    let changes = changes.map(|(_, change)| (&free, change));
+    assert_eq!(rendered(&changes).len(), 1);
+}
+
+#[test]
+fn a_table_without_a_key_keeps_todays_statements() {
+    let (t, keyed) = (table("t", &[], &[]), table("s", &[&[0]], &[]));
+    let (a, b) = (row(1, 1, "a"), row(2, 2, "b"));
+    let got = rendered(&[
+        (&t, Change::Insert(&a)),
+        (&keyed, Change::Insert(&a)),
+        (&t, Change::Delete(&a)),
+        (&keyed, Change::Insert(&b)),
+        (&t, Change::Insert(&b)),
+    ]);
+    let heads: Vec<(&str, u64)> = got.iter().map(|(sql, rows)| (&sql[..15], *rows)).collect();
+    assert_eq!(
+        heads,
+        [("INSERT INTO \"d\"", 1), ("INSERT INTO \"d\"", 2), ("DELETE FROM \"d\"", 1), ("INSERT INTO \"d\"", 1)]
+    );
+    assert!(got[0].0.contains("VALUES"));
+}
+
+#[test]
+fn a_table_in_order_has_no_sets() {
+    let (renderer, t) = (Renderer::new(), table("t", &[&[0]], &[]));
+    for _ in 0..3 {
+        renderer.set_repeated(&t.source);
+    }
+    let mut writer = SetWriter::new(&renderer, Limits::default());
+    let a = row(1, 1, "a");
+    writer.push(&t, Change::Insert(&a)).unwrap();
+    assert!(String::from_utf8(writer.finish().remove(0).sql).unwrap().contains("VALUES"));
+}
+
+#[test]
+fn r32_differences_of_a_document_are_a_statement_of_their_own_in_its_place() {
+    let columns = vec![
+        ColumnMapping::new("id", Kind::Integer, false).with_type("integer"),
+        ColumnMapping::new("doc", Kind::Json, false).with_type("jsonb"),
+    ];
+    let t = TableMapping::new(TableName::new("d", "t"), "d", "t", columns, vec![vec![0]]).unwrap();
+    let t = Arc::new(t);
+    let before = vec![Some(Value::Int(1)), None];
+    let (diff, null) = (vec![None, Some(Value::JsonDiff(&[]))], vec![None, Some(Value::Null)]);
+    let update = |after| (&t, Change::Update { before: &before, after });
+    let got = rendered(&[update(&null), update(&diff), update(&null)]);
+    let sets: Vec<bool> = got.iter().map(|(sql, _)| sql.contains("unnest")).collect();
+    assert_eq!(sets, [true, false, true]);
+}
+
+#[test]
+fn equal_statements_are_executed_by_their_prepared_names() {
+    let (renderer, t, a, b) = (Renderer::new(), table("t", &[&[0]], &[]), row(1, 1, "a"), row(2, 2, "b"));
+    let block = || {
+        let mut writer = SetWriter::new(&renderer, Limits::default());
+        writer.push(&t, Change::Delete(&a)).unwrap();
+        writer.push(&t, Change::Delete(&b)).unwrap();
+        writer.finish().remove(0)
+    };
+    assert_eq!(block().prepared, None);
+    let second = block();
+    let name = second.prepared.unwrap();
+    assert_eq!(String::from_utf8(second.sql).unwrap(), format!("EXECUTE {name}('{{1,2}}')"));
+    let prepared = renderer.preparation(&name).unwrap();
+    let text = r#"(integer[]) AS DELETE FROM "d"."t" AS t USING unnest($1) AS v(v1) WHERE t."id"=v.v1"#;
+    assert_eq!(prepared, format!("PREPARE {name} {text}"));
+}
+
+#[test]
+fn one_row_alone_has_no_arrays() {
+    let t = table("t", &[&[0]], &[]);
+    let (a, b) = (row(1, 1, "a"), row(1, 2, "it's"));
+    assert_eq!(rendered(&[(&t, Change::Delete(&a))])[0].0, r#"DELETE FROM "d"."t" AS t WHERE t."id"='1'"#);
+    let sql = r#"UPDATE "d"."t" AS t SET "u"='2',"name"='it''s' WHERE t."id"='1'"#;
+    assert_eq!(rendered(&[(&t, Change::Update { before: &a, after: &b })])[0].0, sql);
+    let sql = r#"INSERT INTO "d"."t" ("id","u","name") VALUES ('1','1','a')"#;
+    assert_eq!(rendered(&[(&t, Change::Insert(&a))])[0].0, sql);
+    let renderer = Renderer::new();
+    let twice = [(); 2].map(|()| {
+        let mut writer = SetWriter::new(&renderer, Limits::default());
+        writer.push(&t, Change::Insert(&a)).unwrap();
+        writer.finish().remove(0)
+    });
+    let name = twice[1].prepared.clone().unwrap();
+    assert_eq!(String::from_utf8(twice[1].sql.clone()).unwrap(), format!("EXECUTE {name}('1','1','a')"));
+    let text = r#"(integer,bigint,character varying) AS INSERT INTO "d"."t" ("id","u","name") VALUES ($1,$2,$3)"#;
+    assert_eq!(renderer.preparation(&name).unwrap(), format!("PREPARE {name} {text}"));
+}
+
+#[test]
+fn a_set_is_bounded() {
+    let (renderer, t) = (Renderer::new(), table("t", &[&[0]], &[]));
+    let mut writer = SetWriter::new(&renderer, Limits { rows: 2, bytes: 1 << 20 });
+    for id in 0..5 {
+        writer.push(&t, Change::Delete(&row(id, id, "a"))).unwrap();
+    }
+    assert_eq!(writer.finish().iter().map(|s| s.rows).collect::<Vec<_>>(), [2, 2, 1]);
+}
+
+/// A table with a primary key on `id` and a unique key on `u`, both checked for each row.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Model(BTreeMap<String, (String, String)>);
+
+impl Model {
+    fn insert(&mut self, row: &[String]) {
+        assert!(!self.0.values().any(|(u, _)| u != "NULL" && *u == row[1]), "u is there: {row:?}");
+        assert!(self.0.insert(row[0].clone(), (row[1].clone(), row[2].clone())).is_none(), "id is there: {row:?}");
+    }
+
+    fn delete(&mut self, id: &str) {
+        self.0.remove(id).unwrap_or_else(|| panic!("no row {id}"));
+    }
+
+    /// Runs a statement whose key and written columns are those of the test below.
+    fn run(&mut self, sql: &str) {
+        let arrays = if sql.contains("unnest") { arrays_of(sql) } else { values_of(sql) };
+        for at in 0..arrays[0].len() {
+            let row: Vec<String> = arrays.iter().map(|array| array[at].clone()).collect();
+            match &sql[..6] {
+                "INSERT" => self.insert(&row),
+                "DELETE" => self.delete(&row[0]),
+                _ if row.len() == 4 => {
+                    self.delete(&row[0]);
+                    self.insert(&row[1..]);
+                }
+                _ => {
+                    self.delete(&row[0]);
+                    self.insert(&row);
+                }
+            }
+        }
+    }
+}
+
+fn arrays_of(sql: &str) -> Vec<Vec<String>> {
+    let parts = sql.split("'{").skip(1).map(|part| part.split("}'").next().unwrap().replace('"', ""));
+    parts.map(|array| array.split(',').map(str::to_owned).collect()).collect()
+}
+
+/// The values of a statement for one row: NULL or in quotes, those of the key first.
+fn values_of(sql: &str) -> Vec<Vec<String>> {
+    let (head, condition) = sql.split_once(" WHERE ").unwrap_or((sql, ""));
+    let body = head.split_once(" SET ").or_else(|| head.split_once(" VALUES ")).map_or("", |(_, body)| body);
+    let value = |part: &str| vec![part.rsplit('=').next().unwrap().trim_matches(['(', ')', '\'']).to_owned()];
+    [condition, body].into_iter().filter(|part| !part.is_empty()).flat_map(|part| part.split(',').map(value)).collect()
+}
+
+proptest! {
+    /// Random changes that the model takes one by one leave the same rows as sets, and break no key in between.
+    #[test]
+    fn sets_leave_the_rows_that_the_changes_leave(steps in prop::collection::vec((0..4u8, 0..6i64, 0..6i64, 0..9u8), 1..80)) {
+        let t = table("t", &[&[0]], &[&[1]]);
+        let renderer = Renderer::new();
+        let mut writer = SetWriter::new(&renderer, Limits { rows: 7, bytes: 1 << 20 });
+        let mut rows: BTreeMap<i64, (Option<i64>, u8)> = BTreeMap::new();
+        for (kind, id, other, name) in steps {
+            let text = |n: u8| n.to_string();
+            let image = |id: i64, u: Option<i64>, name: &'static str| {
+                vec![Some(Value::Int(id)), Some(u.map_or(Value::Null, Value::Int)), Some(Value::Bytes(name.as_bytes()))]
+            };
+            let leak = |n: u8| -> &'static str { Box::leak(text(n).into_boxed_str()) };
+            let u = (other > 0).then_some(other);
+            let taken = |except: i64| u.is_some() && rows.iter().any(|(id, row)| *id != except && row.0 == u);
+            match (kind, rows.get(&id).copied()) {
+                (0, None) if !taken(-1) => {
+                    writer.push(&t, Change::Insert(&image(id, u, leak(name)))).unwrap();
+                    rows.insert(id, (u, name));
+                }
+                (1, Some((old, n))) => {
+                    writer.push(&t, Change::Delete(&image(id, old, leak(n)))).unwrap();
+                    rows.remove(&id);
+                }
+                (2, Some((old, n))) if !taken(id) => {
+                    let (before, after) = (image(id, old, leak(n)), image(id, u, leak(name)));
+                    writer.push(&t, Change::Update { before: &before, after: &after }).unwrap();
+                    rows.insert(id, (u, name));
+                }
+                (3, Some((old, n))) if !rows.contains_key(&other) => {
+                    let (before, after) = (image(id, old, leak(n)), image(other, old, leak(name)));
+                    writer.push(&t, Change::Update { before: &before, after: &after }).unwrap();
+                    rows.remove(&id);
+                    rows.insert(other, (old, name));
+                }
+                _ => {}
+            }
+        }
+        let mut model = Model::default();
+        for statement in writer.finish() {
+            model.run(std::str::from_utf8(&statement.sql).unwrap());
+        }
+        let expected = rows.into_iter().map(|(id, (u, name))| {
+            (id.to_string(), (u.map_or_else(|| "NULL".into(), |u| u.to_string()), name.to_string()))
+        });
+        prop_assert_eq!(model.0, expected.collect::<BTreeMap<_, _>>());
+    }
+}
