@@ -1,4 +1,4 @@
-"""Texts of the overview of commands, which is shown without an import of any of them."""
+"""Texts of the overview of commands, which needs none of the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! What is known of the tables, shared by all workers.
+//! Tables and prepared statements, shared by all workers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

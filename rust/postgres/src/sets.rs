@@ -43,7 +43,7 @@ pub struct SetWriter<'r> {
     hasher: KeyHasher,
 }
 
-/// Where the changes of a table are.
+/// The number of a table, and the place from which on its rows may be changed.
 #[derive(Debug, Clone, Copy)]
 struct TableState {
     number: usize,
