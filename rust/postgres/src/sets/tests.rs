@@ -27,7 +27,23 @@ fn rendered(changes: &[(&Arc<TableMapping>, Change<'_, '_>)]) -> Vec<(String, u6
     for (table, change) in changes {
         writer.push(table, *change).unwrap();
     }
-    writer.finish().into_iter().map(|s| (String::from_utf8(s.sql).unwrap(), s.rows)).collect()
+    writer.finish().into_iter().map(|statement| (text_of(&renderer, &statement), statement.rows)).collect()
+}
+
+/// Returns a statement's text; that of a prepared one with its arguments in their places.
+fn text_of(renderer: &Renderer, statement: &Statement) -> String {
+    let sql = String::from_utf8(statement.sql.clone()).unwrap();
+    let Some(name) = &statement.prepared else { return sql };
+    let prepared = renderer.preparation(name).unwrap();
+    let (_, text) = prepared.split_once(") AS ").unwrap();
+    let list = sql.strip_prefix(&format!("EXECUTE {name}(")).and_then(|list| list.strip_suffix(')')).unwrap();
+    let arguments: Vec<String> = if list.starts_with("'{") {
+        list.split_inclusive("}'").map(|array| array.trim_start_matches(',').to_owned()).collect()
+    } else {
+        list.split(',').map(str::to_owned).collect()
+    };
+    let numbered = arguments.iter().enumerate().rev();
+    numbered.fold(text.to_owned(), |text, (n, argument)| text.replace(&format!("${}", n + 1), argument))
 }
 
 #[test]
@@ -267,7 +283,7 @@ proptest! {
         }
         let mut model = Model::default();
         for statement in writer.finish() {
-            model.run(std::str::from_utf8(&statement.sql).unwrap());
+            model.run(&text_of(&renderer, &statement));
         }
         let expected = rows.into_iter().map(|(id, (u, name))| {
             (id.to_string(), (u.map_or_else(|| "NULL".into(), |u| u.to_string()), name.to_string()))
