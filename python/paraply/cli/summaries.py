@@ -35,6 +35,7 @@ SUMMARIES = {
     "stamp": "Write a MySQL log again with wider numbers, so that a stock replica applies it in parallel.",
     "trace": "Write a log's transactions and their write sets as Parquet, one row a transaction.",
     "rows": "Show the row changes of logs: transactions with time, GTID, tables, and values before and after.",
+    "lake": "Write the tables of a log into a lake, Delta or Iceberg, so that readers see one state of the source in all tables.",
     "undo": "Take back the row changes of chosen transactions in a live target.",
     "group": "Run a group of members under load; show conflicts and figures, and compare the members at the end.",
     "demo": "Apply a real group relay log to an embedded PostgreSQL, with one worker and in parallel, and compare.",

@@ -69,7 +69,13 @@ fn every_row_of_the_log_is_given_once() {
     let offsets = first.column_by_name("offset").unwrap().as_primitive::<Int64Type>();
     assert!(begins.iter().zip(offsets.iter()).all(|(begin, offset)| begin < offset));
     let absent = first.column_by_name("absent").unwrap().as_list::<i32>();
-    assert!(absent.iter().flatten().all(|names| names.is_empty()));
+    let tables = first.column_by_name("table").unwrap().as_string::<i32>();
+    let partial: Vec<(usize, &str)> = (0..first.num_rows())
+        .map(|row| (absent.value(row).len(), tables.value(row)))
+        .filter(|(names, _)| *names > 0)
+        .collect();
+    // The log's last rows, of table d, were written with binlog_row_image=MINIMAL.
+    assert_eq!(partial, [(2, "d"), (2, "d"), (1, "d"), (1, "d"), (1, "d")]);
     assert_eq!(first.column_by_name("xid").unwrap().null_count(), first.num_rows());
     assert!(first.column_by_name("file").unwrap().as_string::<i32>().iter().all(|file| file == Some(LOG)));
 }

@@ -153,8 +153,7 @@ fn has_known_keys(table: &TableMapping, change: Change<'_, '_>) -> bool {
     let is_found = |image| best.is_some() && usable_key(table, image) == best;
     match change {
         Change::Insert(after) => is_found(after),
-        Change::Delete(before) => is_found(before),
-        Change::Update { before, .. } => is_found(before),
+        Change::Delete(before) | Change::Update { before, .. } => is_found(before),
     }
 }
 

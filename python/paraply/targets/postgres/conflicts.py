@@ -53,7 +53,7 @@ class SavepointWriter:
         rendered = self._render(part)
         head = [_RELEASE, _SAVEPOINT] if self._kept else [_SAVEPOINT]
         try:
-            results = self._connection.run([*head, *(sql for sql, _, _ in rendered)])
+            results = self._connection.run([*head, *(sql for sql, *_ in rendered)])
         except StatementFailed as failed:
             place = failed.index - len(head)
             if failed.error.state != _UNIQUE_VIOLATION or place < 0:
@@ -61,7 +61,7 @@ class SavepointWriter:
             self._take_back()
             return Misfit(DUPLICATE, failed.error.detail or failed.error.message)
         self._kept = True
-        for (_, rows, table), result in zip(rendered, results[len(head) :], strict=True):
+        for (_, rows, table, _), result in zip(rendered, results[len(head) :], strict=True):
             found = result.command_tuples or 0
             if found > rows:
                 raise RowNotFound(f"a statement affected {found} rows in the target where the log has {rows}", table=table)

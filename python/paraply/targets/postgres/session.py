@@ -92,7 +92,7 @@ class PostgresSession:
         """Apply a block of one transaction row by row, and record the changes that do not fit; see ``ConflictSession`` for the contract."""
         context = self._context
         self._begin(block, [])
-        writer = SavepointWriter(self._connection, self._render)
+        writer = SavepointWriter(self._connection, lambda part: self._render(part, sets=False))
         try:
             conflicts = Resolver(context.on_conflict, writer, context.definitions.find).resolve(block)
             self._connection.run([*inserts(context.channel.name, block, conflicts), b"SELECT 1"])
@@ -268,7 +268,7 @@ class PostgresSession:
         if table is not None:
             self._context.renderer.set_repeated(table.database, table.name)
 
-    def _render(self, block: Block, *, sets: bool = True) -> list[Rendered]:
+    def _render(self, block: Block, *, sets: bool) -> list[Rendered]:
         try:
             writer = self._context.last_writer
             rendered = self._context.renderer.render(block, sets=sets) if writer is None else writer.statements(block)

@@ -103,7 +103,9 @@ fn other_head(event: &RowsEvent<'_>, kind: RowsKind, columns: &[&[u8]], format: 
         head.extend_from_slice(&[2, 0]);
     }
     head.extend_from_slice(width);
-    columns.iter().for_each(|bits| head.extend_from_slice(bits));
+    for bits in columns {
+        head.extend_from_slice(bits);
+    }
     head
 }
 

@@ -49,7 +49,7 @@ fn text_of(renderer: &Renderer, statement: &Statement) -> String {
 #[test]
 fn rows_of_one_shape_become_one_statement() {
     let t = table("t", &[&[0]], &[]);
-    let (a, b, c) = (row(1, 1, "a"), row(2, 2, "it's"), row(1, 1, r#"b\"#));
+    let (a, b, c) = (row(1, 1, "a"), row(2, 2, "it's"), row(1, 1, r"b\"));
     let update = |before, after| (&t, Change::Update { before, after });
     let got = rendered(&[update(&a, &c), update(&b, &b)]);
     let sql = r#"UPDATE "d"."t" AS t SET "u"=v.v2,"name"=v.v3 FROM unnest('{1,2}'::integer[],'{1,2}'::bigint[],'{"b\\","it''s"}'::character varying[]) AS v(v1,v2,v3) WHERE t."id"=v.v1"#;
@@ -88,10 +88,13 @@ fn changes_of_one_row_stay_in_order() {
 
 #[test]
 fn values_of_unique_keys_that_move_between_rows_stay_in_order() {
-    let t = table("t", &[&[0]], &[&[1]]);
-    let (a, b) = (row(1, 1, "a"), row(2, 2, "b"));
-    let (c, d) = (row(1, 3, "a"), row(2, 1, "b"));
-    let changes = [(&t, Change::Update { before: &a, after: &c }), (&t, Change::Update { before: &b, after: &d })];
+    let unique = table("t", &[&[0]], &[&[1]]);
+    let (one, two) = (row(1, 1, "a"), row(2, 2, "b"));
+    let (away, into) = (row(1, 3, "a"), row(2, 1, "b"));
+    let changes = [
+        (&unique, Change::Update { before: &one, after: &away }),
+        (&unique, Change::Update { before: &two, after: &into }),
+    ];
     assert_eq!(rendered(&changes).len(), 2);
     let free = table("t", &[&[0]], &[]);
     let changes = changes.map(|(_, change)| (&free, change));
@@ -99,7 +102,7 @@ fn values_of_unique_keys_that_move_between_rows_stay_in_order() {
 }
 
 #[test]
-fn a_table_without_a_key_keeps_todays_statements() {
+fn a_table_without_a_key_keeps_one_statement_a_row() {
     let (t, keyed) = (table("t", &[], &[]), table("s", &[&[0]], &[]));
     let (a, b) = (row(1, 1, "a"), row(2, 2, "b"));
     let got = rendered(&[

@@ -101,15 +101,15 @@ pub fn staged_statement(rows: &[StagedRow]) -> Option<StagedStatement> {
     let assigned: BTreeSet<usize> = rows.iter().flat_map(|row| row.new.iter().map(|(index, _)| *index)).collect();
     let held: Vec<usize> =
         stage.columns.iter().enumerate().filter_map(|(index, column)| column.as_ref().map(|_| index)).collect();
-    let mut head = format!("INSERT INTO {} (n", stage.name);
+    let mut insert = format!("INSERT INTO {} (n", stage.name);
     for index in &held {
-        let _ = write!(head, ",f{index}");
+        let _ = write!(insert, ",f{index}");
     }
     for index in &assigned {
-        let _ = write!(head, ",v{index}");
+        let _ = write!(insert, ",v{index}");
     }
-    head.push_str(") VALUES\n");
-    let mut fill = head.into_bytes();
+    insert.push_str(") VALUES\n");
+    let mut fill = insert.into_bytes();
     for (number, row) in rows.iter().enumerate() {
         fill.extend_from_slice(if number == 0 { b"(" } else { b",\n(" });
         fill.extend_from_slice(number.to_string().as_bytes());
