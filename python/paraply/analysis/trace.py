@@ -80,7 +80,8 @@ class TraceSource:
         piece: Start and end in the only file.
         selection: Conditions that the transactions must meet; positions count all.
         sizes: Number of bytes to read from each file; empty for all.
-        statements: Returns True for a batch whose statement is wanted, although the selection does not choose it.
+        statements: Returns True for a batch whose statement is wanted, although the selection does not choose it. With it the rows have a
+            column more, ``statement``: the text of DDL.
 
     Raises:
         UsageError: The scheme is unknown.
@@ -129,18 +130,28 @@ class TraceSource:
             batch = item.batch
             if item.changes and self._statements is not None and self._statements(item):
                 batch = batch.choosing(len(batch) - 1)
-            rows = with_statement(trace_batch(batch, item.write_sets, reads=self._with_reads), item)
+            rows = with_statement(trace_batch(batch, item.write_sets, reads=self._with_reads), item, text=self._statements is not None)
             self.transactions += rows.num_rows
             yield rows
 
 
-def with_statement(rows: pa.RecordBatch, item: FeedItem) -> pa.RecordBatch:
-    """Return rows of the trace with text and tables of the statement at the end of their batch, if the last row is that one."""
+def with_statement(rows: pa.RecordBatch, item: FeedItem, *, text: bool) -> pa.RecordBatch:
+    """Return rows of the trace with the tables of the statement at the end of their batch, if the last row is that one.
+
+    Args:
+        rows: The rows.
+        item: Their batch.
+        text: True to add a column ``statement`` with its text.
+    """
+    import pyarrow as pa
+
+    if text:
+        rows = rows.append_column(pa.field("statement", pa.string()), pa.nulls(rows.num_rows, pa.string()))
     if not item.changes or not rows.num_rows or rows.column("position")[-1].as_py() != item.batch.positions[-1]:
         return rows
     last = item.batch[len(item.batch) - 1]
-    tables = list(dict.fromkeys([*last.tables, *tables_in(item.changes)]))
-    return with_last(with_last(rows, "statement", statement_text(last)), "tables", tables)
+    rows = with_last(rows, "tables", list(dict.fromkeys([*last.tables, *tables_in(item.changes)])))
+    return with_last(rows, "statement", statement_text(last)) if text else rows
 
 
 def with_last(rows: pa.RecordBatch, name: str, value: Any) -> pa.RecordBatch:

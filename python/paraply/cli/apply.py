@@ -48,7 +48,6 @@ from paraply.cli.terminal import output
 from paraply.cli.terminal.dry_run import dry_run_json, show_dry_run, show_plan
 from paraply.cli.terminal.progress import apply_line
 from paraply.errors import UsageError
-from paraply.observe.conflicts import conflict_lines, conflicts_json
 
 if TYPE_CHECKING:
     from paraply.applier import Applier, ApplyReport
@@ -293,6 +292,8 @@ def metrics_of(
 
 def report_json(report: ApplyReport) -> dict[str, Any]:
     """Return the JSON fields of an apply."""
+    from paraply.observe.conflicts import conflicts_json
+
     return {
         "transactions": report.transactions,
         "commits": report.commits,
@@ -315,6 +316,8 @@ def report_json(report: ApplyReport) -> dict[str, Any]:
 
 def show(report: ApplyReport) -> None:
     """Print the report for people."""
+    from paraply.observe.conflicts import conflict_lines
+
     rate = report.transactions / report.seconds if report.seconds else 0.0
     skipped = f", {report.skipped:,} skipped" if report.skipped else ""
     reconnects = f", {report.reconnects:,} new connections after lost ones" if report.reconnects else ""

@@ -39,7 +39,6 @@ static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
         Field::new("file", DataType::Utf8, false),
         Field::new("offset", DataType::Int64, false),
         Field::new("barrier", DataType::Boolean, false),
-        Field::new("statement", DataType::Utf8, true),
     ]))
 });
 
@@ -101,8 +100,6 @@ impl Rows<'_> {
             Arc::new(StringArray::from_iter_values(self.transactions().map(|t| file_name(&self.batch.files, t.file)))),
             self.number(|transaction| transaction.offset as i64),
             Arc::new(self.barriers()),
-            // The caller decodes statements, whose character set depends on their session.
-            Arc::new(StringArray::new_null(self.items.len())),
         ]
     }
 
