@@ -16,9 +16,11 @@ from paraply.errors import (
     ConnectionFailed,
     ConnectionLost,
     LogNotUnderstood,
+    PrivilegeMissing,
     RowNotFound,
     SchemaMismatch,
     ServerError,
+    TargetUnable,
     TemporaryFailure,
     UsageError,
 )
@@ -71,7 +73,8 @@ def test_a_password_may_come_from_the_environment_or_an_option_file(tmp_path: An
 @pytest.mark.parametrize(
     ("code", "kind"),
     [(1205, TemporaryFailure), (1213, TemporaryFailure), (2013, ConnectionLost), (1032, RowNotFound), (1146, SchemaMismatch),
-     (1677, SchemaMismatch), (1062, ApplyFailed), (1114, ApplyFailed), (9999, ApplyFailed)],
+     (1677, SchemaMismatch), (1062, ApplyFailed), (1114, TargetUnable),
+     (1142, PrivilegeMissing), (9999, ApplyFailed)],
 )  # fmt: skip
 def test_r24_error_numbers_become_causes_with_their_place(code: int, kind: type[Exception]) -> None:
     error = explain(ServerError("text", code), file="binlog.1", position=7, gtid="u:1")
