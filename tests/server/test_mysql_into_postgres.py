@@ -71,3 +71,12 @@ def test_columns_named_with_table_and_database(postgres_place: PostgresPlace, tm
         log = Path(shutil.copy(server.data / "binlog.000001", tmp_path))
     applied(log, postgres_place.url)
     assert asked(postgres_place, "SELECT id, length(c), r FROM shop.q") == [(1, 400, 3)]
+
+
+def test_r32_a_key_that_changes_its_sign_only_is_written(mysql_place: SqlPlace, postgres_place: PostgresPlace, tmp_path: Path) -> None:
+    mysql_place.sql(
+        "CREATE DATABASE shop", "USE shop", "CREATE TABLE f (f FLOAT, g DOUBLE, k INT, PRIMARY KEY (k, f, g))",
+        "INSERT INTO f VALUES (0, 0, 1), (0, 0, 2), (0, 0, 3)", "UPDATE f SET f = -f WHERE k > 1", "UPDATE f SET g = -g WHERE k > 2",
+    )  # fmt: skip
+    applied(copy_binlogs(mysql_place.url, tmp_path)[0], postgres_place.url)
+    assert asked(postgres_place, "SELECT f::text, g::text FROM shop.f ORDER BY k") == [("0", "0"), ("-0", "0"), ("-0", "-0")]

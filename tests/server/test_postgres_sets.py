@@ -207,3 +207,41 @@ def test_rules_of_the_target_about_the_order_are_kept(postgres_place: PostgresPl
     applied(second, postgres_place.url, "--merge", "7")
     assert asked(postgres_place, "SELECT count(*), sum(u - id) FROM d.parent") == [(90, 0)]
     assert asked(postgres_place, "SELECT count(*), min(parent) FROM d.child") == [(30, 1058)]
+
+
+@pytest.mark.parametrize("change", ["UPDATE big SET v = v + 10 WHERE k IN ('a', 'b')", "DELETE FROM big WHERE k IN ('a', 'b')"])
+def test_r32_a_row_too_many_does_not_make_up_for_a_missing_one(postgres_place: PostgresPlace, tmp_path: Path, change: str) -> None:
+    """The key is too long for an index of PostgreSQL, so that the target cannot keep it unique."""
+    first, second = made(
+        tmp_path,
+        ["CREATE TABLE big (k VARCHAR(700) PRIMARY KEY, v INT)", "INSERT INTO big VALUES ('a', 1), ('b', 2), ('c', 3)"],
+        [change],
+    )
+    applied(first, postgres_place.url)
+    asked(postgres_place, "DELETE FROM d.big WHERE k = 'b'; INSERT INTO d.big VALUES ('a', 1)")
+    outcome = run(second, postgres_place.url, "--merge", "100")
+    assert (outcome.code, outcome.report["error"]["class"]) == (1, "RowNotFound"), outcome.report
+    for mode in ("log", "overwrite"):  # which find a row that is there already by its key
+        outcome = run(second, postgres_place.url, "--on-conflict", mode)
+        assert (outcome.code, outcome.report["error"]["class"]) == (1, "SchemaMismatch"), outcome.report
+        assert "no unique index" in outcome.report["error"]["message"]
+    assert asked(postgres_place, "SELECT k, v FROM d.big ORDER BY 1, 2") == [("a", 1), ("a", 1), ("c", 3)]
+
+
+def test_r32_null_is_null_where_the_database_reads_it_as_text_in_arrays(postgres_place: PostgresPlace, tmp_path: Path) -> None:
+    rows = [f"({n}, {n % 2 and 'NULL'})".replace("0)", "'x')") for n in range(1, 9)]
+    [log] = made(
+        tmp_path,
+        [
+            "CREATE TABLE a (id INT PRIMARY KEY, s TEXT)",
+            f"INSERT INTO a VALUES {', '.join(rows)}",
+            "UPDATE a SET s = NULL WHERE id IN (2, 4)",
+        ],
+    )
+    [(name,)] = asked(postgres_place, "SELECT current_database()")
+    asked(postgres_place, f'ALTER DATABASE "{name}" SET array_nulls TO off')
+    try:
+        applied(log, postgres_place.url)
+    finally:
+        asked(postgres_place, f'ALTER DATABASE "{name}" RESET array_nulls')
+    assert asked(postgres_place, "SELECT id FROM d.a WHERE s IS NULL ORDER BY 1") == [(1,), (2,), (3,), (4,), (5,), (7,)]

@@ -113,4 +113,38 @@ impl Value<'_> {
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
+
+    /// Returns true for the same value bit by bit: unlike `==`, it tells -0 from 0.
+    pub fn is_same(&self, other: &Value<'_>) -> bool {
+        match (self, other) {
+            (Value::Float(one), Value::Float(two)) => one.to_bits() == two.to_bits(),
+            (Value::Double(one), Value::Double(two)) => one.to_bits() == two.to_bits(),
+            _ => self == other,
+        }
+    }
+}
+
+/// Returns true if two images hold the same value in a column, bit by bit, or both lack it.
+pub fn is_same_at(before: &[Option<Value<'_>>], after: &[Option<Value<'_>>], index: usize) -> bool {
+    match (before.get(index), after.get(index)) {
+        (Some(Some(one)), Some(Some(two))) => one.is_same(two),
+        (one, two) => one == two,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_and_minus_zero_are_equal_and_not_the_same() {
+        let (plus, minus) = (Value::Float(0.0), Value::Float(-0.0));
+        assert_eq!(plus, minus);
+        assert!(!plus.is_same(&minus));
+        assert!(!Value::Double(0.0).is_same(&Value::Double(-0.0)));
+        assert!(minus.is_same(&minus));
+        assert!(!is_same_at(&[Some(plus)], &[Some(minus)], 0));
+        assert!(is_same_at(&[None], &[None], 0));
+        assert!(!is_same_at(&[None], &[Some(plus)], 0));
+    }
 }

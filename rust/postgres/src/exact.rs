@@ -8,7 +8,7 @@ use paraply_binlog::rows::row_statement::{RowStatement, StatementKind};
 use paraply_binlog::rows::step_rows::{StepRow, Values};
 use paraply_binlog::rows::table_map::TableMap;
 use paraply_binlog::transaction::Format;
-use paraply_core::value::Value;
+use paraply_core::value::{Value, is_same_at};
 
 use super::conditions::{is_compared_as_text, key_text, usable_key, where_row, write_same, write_value};
 use super::error::RenderError;
@@ -179,7 +179,7 @@ impl ExactTable {
             return Ok(None);
         }
         let after = after.unwrap_or(before);
-        let changed: Vec<usize> = (0..before.len()).filter(|&index| before.get(index) != after.get(index)).collect();
+        let changed: Vec<usize> = (0..before.len()).filter(|&index| !is_same_at(before, after, index)).collect();
         if changed.iter().any(|index| self.ordered.contains(index)) {
             return Ok(None);
         }

@@ -183,6 +183,9 @@ pub struct TableMapping {
     pub key_hashes: usize,
     /// Computation of generated columns where an image leaves them out, in the order of the columns.
     pub computed: Vec<Computed>,
+    /// True if the target may hold several rows with one value of the best key, because it has no unique index on it. One
+    /// statement may then change one row only: else a row too many would make up for one that is missing.
+    pub is_alone: bool,
     target: String,
 }
 
@@ -216,6 +219,7 @@ impl TableMapping {
             cascades_update,
             key_hashes: 0,
             computed: Vec::new(),
+            is_alone: false,
             target,
         })
     }
@@ -246,6 +250,13 @@ impl TableMapping {
     #[must_use]
     pub fn with_computed(mut self, computed: Vec<Computed>) -> Self {
         self.computed = computed;
+        self
+    }
+
+    /// Sets whether one statement may change one row only.
+    #[must_use]
+    pub fn with_alone(mut self, is_alone: bool) -> Self {
+        self.is_alone = is_alone;
         self
     }
 

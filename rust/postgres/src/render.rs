@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paraply_core::schema::TableName;
-use paraply_core::value::Value;
+use paraply_core::value::{Value, is_same_at};
 
 use super::conditions::{not_storable, usable_key, where_key, where_row, write_key, write_value};
 pub use super::error::RenderError;
@@ -161,6 +161,12 @@ impl StatementWriter {
             self.single(table, sql);
             return Ok(());
         };
+        if table.is_alone || table.keys.first().map(Vec::as_slice) != Some(key) {
+            let mut sql = format!("DELETE FROM {}", table.target()).into_bytes();
+            where_key(&mut sql, table, key, before)?;
+            self.single(table, sql);
+            return Ok(());
+        }
         let mut row = Vec::with_capacity(32);
         write_key(&mut row, table, key, before)?;
         self.run(table, Run::Delete { key: key.to_vec() }, || delete_head(table, key)).extend_from_slice(&row);
@@ -235,7 +241,7 @@ fn delete_head(table: &TableMapping, key: &[usize]) -> Vec<u8> {
 ///
 /// A change without an effect still writes its row, so that the row counts.
 pub(super) fn written_columns(key: &[usize], before: Image<'_, '_>, after: Image<'_, '_>) -> Vec<usize> {
-    let stays = |i: usize| key.contains(&i) && before.get(i) == after.get(i);
+    let stays = |i: usize| key.contains(&i) && is_same_at(before, after, i);
     let holds = |i: usize| match after.get(i) {
         // Without differences, a document stays as it is; MINIMAL images leave out the one before it.
         Some(Some(Value::JsonDiff(differences))) => !differences.is_empty() || matches!(before.get(i), Some(Some(_))),

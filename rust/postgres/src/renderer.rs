@@ -1,6 +1,7 @@
 //! Tables and prepared statements, shared by all workers.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use paraply_core::schema::TableName;
@@ -35,11 +36,19 @@ struct Repeats {
     in_order: HashSet<TableName>,
 }
 
-/// The statements that sessions prepare. A name stands for one text for ever.
-#[derive(Debug, Default)]
+/// The statements that sessions prepare. A name stands for one text for ever, also beside other processes: a pooler may
+/// give a session the connection of another one, with the statements that are prepared there.
+#[derive(Debug)]
 struct Prepared {
+    process: u64,
     uses: HashMap<Arc<str>, (u32, Option<Arc<str>>)>,
     texts: HashMap<Arc<str>, Arc<str>>,
+}
+
+impl Default for Prepared {
+    fn default() -> Self {
+        Self { process: RandomState::new().hash_one(std::process::id()), uses: HashMap::new(), texts: HashMap::new() }
+    }
 }
 
 impl Renderer {
@@ -86,11 +95,11 @@ impl Renderer {
     /// Returns the name under which a statement is prepared, given by its types and text; none if it is not worth it.
     pub(super) fn prepared_name(&self, text: &str) -> Option<Arc<str>> {
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        let Prepared { uses, texts } = &mut *prepared;
+        let Prepared { process, uses, texts } = &mut *prepared;
         if let Some((count, name)) = uses.get_mut(text) {
             *count = count.saturating_add(1);
             if name.is_none() && *count >= USES_BEFORE_PREPARED && texts.len() < MOST_PREPARED {
-                let new: Arc<str> = format!("paraply_{}", texts.len() + 1).into();
+                let new: Arc<str> = format!("paraply_{process:016x}_{}", texts.len() + 1).into();
                 texts.insert(Arc::clone(&new), text.into());
                 *name = Some(new);
             }
@@ -113,6 +122,16 @@ impl Renderer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_prepared_statements_are_those_of_one_process() {
+        let name = |renderer: &Renderer| {
+            renderer.prepared_name("() AS SELECT").or_else(|| renderer.prepared_name("() AS SELECT"))
+        };
+        let (one, two) = (Renderer::new(), Renderer::new());
+        assert!(name(&one).is_some());
+        assert_ne!(name(&one), name(&two), "a pooler may keep what another process prepared");
+    }
 
     #[test]
     fn a_statement_is_prepared_from_its_second_use_on() {

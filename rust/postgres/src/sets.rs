@@ -69,7 +69,7 @@ impl<'r> SetWriter<'r> {
     /// Adds one row's change.
     pub fn push(&mut self, table: &Arc<TableMapping>, change: Change<'_, '_>) -> Result<(), RenderError> {
         let state = self.table(table);
-        if !has_known_keys(table, change) || self.in_order.contains(&table.source) {
+        if table.is_alone || !has_known_keys(table, change) || self.in_order.contains(&table.source) {
             let place = self.push_row(table, change)?;
             self.tables.entry(table.source.clone()).and_modify(|state| state.floor = place + 1);
             return Ok(());

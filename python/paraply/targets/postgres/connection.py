@@ -33,6 +33,7 @@ _SETTINGS = {
     "default_transaction_isolation": "read committed",
     "search_path": "pg_catalog",
     "statement_timeout": "0",
+    "array_nulls": "on",
     "client_min_messages": "warning",
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",

@@ -11,10 +11,10 @@ Rows are written by the definition that the source's table had at their position
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from paraply.errors import LogNotUnderstood
+from paraply.errors import LogNotUnderstood, SchemaMismatch
 from paraply.targets.conflicts import OnConflict
 from paraply.targets.ddl_answer import DdlAnswer
 from paraply.targets.mysql.server_version import ServerKind
@@ -55,6 +55,9 @@ class SourceDefinitions:
         self._lock = threading.Lock()
         self._tables: dict[TableKey, Table] = {}
         self._checked: set[tuple[str, bool]] = set()
+        self._alone: set[str] = set()
+        self.alone_found = 0
+        """Number of tables so far whose key the target does not keep unique; rows rendered before the last one are rendered again."""
         self._changes: list[SchemaChange] | None = None
         self._undecided: dict[int, dict[TableKey, Table]] = {}
         self.local_time: LocalTime | None = None
@@ -153,9 +156,20 @@ class SourceDefinitions:
         for name in tables:
             if (name, incomplete) not in self._checked:
                 table = self.named(name)
-                if table is not None:
-                    check_counterpart(connection, table, incomplete=incomplete)
+                if table is not None and not check_counterpart(connection, table, incomplete=incomplete):
+                    self._set_alone(table)
                 self._checked.add((name, incomplete))
+
+    def any_alone(self, tables: Iterable[str]) -> str | None:
+        """Return one of these tables whose key the target does not keep unique, or None."""
+        return next((name for name in tables if name in self._alone), None)
+
+    def _set_alone(self, table: Table) -> None:
+        """Let each row of a table have a statement of its own."""
+        self._alone.add(table.full_name)
+        self._update_renderer([(table.database, table.name)])
+        with self._lock:
+            self.alone_found += 1
 
     def other_case(self, names: Iterable[str]) -> str:
         """Return advice for an error about these tables, if a known table differs only in upper and lower case."""
@@ -167,6 +181,7 @@ class SourceDefinitions:
             table = self._tables.pop(key, None)
             if table is not None:
                 self._checked -= {(table.full_name, False), (table.full_name, True)}
+                self._alone.discard(table.full_name)
         self._renderer.forget(*key)
         if table is not None:
             self._update_renderer(parents(table))
@@ -176,7 +191,8 @@ class SourceDefinitions:
         for key in keys:
             table = self._tables.get(key)
             if table is not None:
-                self._renderer.define(table, map_table(table, self._tables.values()))
+                mapping = map_table(table, self._tables.values())
+                self._renderer.define(table, replace(mapping, is_alone=table.full_name in self._alone))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +224,20 @@ class PgContext:
     on_conflict: OnConflict = OnConflict.STOP
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _slots: dict[int, int] = field(default_factory=dict, repr=False)
+
+    def refuse_alone(self, tables: Iterable[str]) -> None:
+        """Refuse tables whose key the target does not keep unique, where rows that exist already are to be found by it.
+
+        Raises:
+            SchemaMismatch: There is such a table.
+        """
+        name = self.definitions.any_alone(tables) if self.on_conflict is not OnConflict.STOP else None
+        if name is not None:
+            raise SchemaMismatch(
+                f"the target's table has no unique index on the key of its rows, so that --on-conflict {self.on_conflict.value} cannot see"
+                " that a row is there already: add the index, or leave the table out with --exclude-table",
+                table=name,
+            )
 
     def executed_with(self, block: Block) -> str:
         """Return the GTID set for the progress of a block: all acknowledged GTIDs, and the GTIDs of the block."""

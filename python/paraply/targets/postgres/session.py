@@ -270,9 +270,15 @@ class PostgresSession:
 
     def _render(self, block: Block, *, sets: bool) -> list[Rendered]:
         try:
-            writer = self._context.last_writer
-            rendered = self._context.renderer.render(block, sets=sets) if writer is None else writer.statements(block)
-            self._context.definitions.check(self._connection, {table for _, _, table, _ in rendered}, block.format)
+            definitions, writer = self._context.definitions, self._context.last_writer
+            while True:
+                known = definitions.alone_found
+                rendered = self._context.renderer.render(block, sets=sets) if writer is None else writer.statements(block)
+                tables = {table for _, _, table, _ in rendered}
+                definitions.check(self._connection, tables, block.format)
+                if definitions.alone_found == known:
+                    break
+            self._context.refuse_alone(tables)
         except ParaplyError as error:
             error.message += self._context.definitions.other_case(
                 table for transaction in block.transactions for table in transaction.tables

@@ -41,8 +41,8 @@ def table_exists(connection: PgConnection, mapping: TableMapping) -> bool:
     return bool(_texts(connection, select))
 
 
-def check_counterpart(connection: PgConnection, table: Table, *, incomplete: bool) -> None:
-    """Check that rows of a table of the source can be written.
+def check_counterpart(connection: PgConnection, table: Table, *, incomplete: bool) -> bool:
+    """Check that rows of a table of the source can be written; return True if the target keeps the key of its rows unique.
 
     Args:
         connection: Any connection to the target.
@@ -58,6 +58,19 @@ def check_counterpart(connection: PgConnection, table: Table, *, incomplete: boo
     check_table_privileges(connection, mapping)
     if incomplete:
         check_generated(table)
+    return not mapping.keys or _is_unique(connection, mapping)
+
+
+def _is_unique(connection: PgConnection, mapping: TableMapping) -> bool:
+    """Return True if the target has a unique index on columns of the best key, which is checked with each row."""
+    names = ", ".join(quote_literal(mapping.columns[place].name) for place in mapping.keys[0])
+    select = (
+        "SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
+        f" WHERE {_relation(mapping)} AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL"
+        " AND (SELECT array_agg(a.attname::text) FROM pg_attribute a WHERE a.attrelid = i.indrelid"
+        f" AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])) <@ ARRAY[{names}]"
+    )
+    return bool(_texts(connection, select))
 
 
 def check_table(connection: PgConnection, mapping: TableMapping) -> None:

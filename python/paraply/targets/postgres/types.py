@@ -107,6 +107,7 @@ class TableMapping:
         other_keys: Unique keys with nullable columns.
         cascades_delete: Whether deleting a row changes rows of other tables on the source.
         cascades_update: Indexes of the columns whose updates change rows of other tables on the source.
+        is_alone: True if the target may hold several rows with one value of the best key, so that a statement may change one row only.
     """
 
     database: str
@@ -118,6 +119,7 @@ class TableMapping:
     cascades_delete: bool = False
     cascades_update: tuple[int, ...] = ()
     other_keys: tuple[tuple[int, ...], ...] = ()
+    is_alone: bool = False
 
     @property
     def target(self) -> str:

@@ -16,7 +16,7 @@ use paraply_binlog::rows::row_statement::{RowStatement, RowUpdate, StatementKind
 use paraply_binlog::rows::step_rows::{CascadingKey, StepRow, Values, cascading_keys};
 use paraply_binlog::rows::values::value_text::{ColumnForm, TableForm};
 use paraply_core::schema::{Catalog, KeyPart, Table, TableName};
-use paraply_core::value::Value;
+use paraply_core::value::{Value, is_same_at};
 
 use key_checks::key_checks;
 use literal::ColumnKind;
@@ -300,7 +300,7 @@ impl StatementTable {
     /// Returns the assignments of an update: of the columns that change, and of those that the server would set by itself.
     fn assignments(&self, before: &Values<'_>, after: &Values<'_>) -> Result<Vec<(usize, Vec<u8>)>, StatementError> {
         let mut found = Vec::new();
-        let changes = |index: usize| before.get(index) != after.get(index);
+        let changes = |index: usize| !is_same_at(before, after, index);
         let nothing = !(0..self.columns.len()).any(changes);
         for (index, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.generated) {
             let value = self.value(after, index, column)?;

@@ -53,7 +53,8 @@ impl PyPostgresRenderer {
         let computed = (0..definition.columns.len()).filter_map(|index| Computed::of(&definition, index)).collect();
         let other_keys: Vec<Vec<usize>> = mapping_of.getattr("other_keys")?.extract()?;
         let mapping = mapping.with_cascades(cascades_delete, cascades_update).with_other_keys(other_keys);
-        self.renderer.define(mapping.with_key_hashes(hashed).with_computed(computed));
+        let is_alone = mapping_of.getattr("is_alone")?.is_truthy()?;
+        self.renderer.define(mapping.with_key_hashes(hashed).with_computed(computed).with_alone(is_alone));
         Ok(())
     }
 
