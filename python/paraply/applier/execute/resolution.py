@@ -63,7 +63,7 @@ def check_on_conflict(mode: OnConflict, *, by_replication: bool, keeps_order: bo
     if not keeps_order:
         raise UsageError(
             f"{name} needs commits in the source's order, because rows fit or do not fit what older transactions left:"
-            " use --consistency any-time or most-of-the-time"
+            " use --consistency any-time"
         )
     if allow_nontransactional:
         raise UsageError(

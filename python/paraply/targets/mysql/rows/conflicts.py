@@ -13,6 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from paraply.errors import ServerError
+from paraply.runtime import runtime
 from paraply.targets.conflicts import DUPLICATE, MISSING, Misfit, OnConflict, Resolver
 from paraply.targets.mysql.errors import NO_SUCH_ROW
 from paraply.targets.mysql.rows.row_finder import DUPLICATE as DUPLICATE_CODES
@@ -148,8 +149,8 @@ def _exists(connection: Connection) -> bool:
 
 def _inserts(context: MySqlContext, block: Block, conflicts: Sequence[Conflict]) -> Iterator[str]:
     """Yield statements that record conflicts."""
-    at = block.committed_at
-    committed = "NULL" if at is None else f"TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {at} MICROSECOND"
+    committed = "NULL" if block.committed_at is None else _moment(block.committed_at)
+    found = _moment(int(runtime.now() * 1e6))  # the session's own clock is the source's, set by SET timestamp
     head = ", ".join((text_literal(context.store.channel), _text(block.first_gtid), text_literal(block.file), str(block.offset), committed))
     values: list[str] = []
     for conflict in conflicts:
@@ -157,12 +158,16 @@ def _inserts(context: MySqlContext, block: Block, conflicts: Sequence[Conflict])
             conflict.database, conflict.table, conflict.operation, conflict.cause, conflict.outcome, conflict.detail, conflict.key,
             conflict.before, conflict.after,
         )  # fmt: skip
-        values.append(f"({head}, UTC_TIMESTAMP(6), {', '.join(map(_text, texts))})")
+        values.append(f"({head}, {found}, {', '.join(map(_text, texts))})")
         if sum(map(len, values)) > _INSERT_BYTES:
             yield f"INSERT INTO paraply.conflict ({_COLUMNS}) VALUES {', '.join(values)}"
             values = []
     if values:
         yield f"INSERT INTO paraply.conflict ({_COLUMNS}) VALUES {', '.join(values)}"
+
+
+def _moment(microseconds: int) -> str:
+    return f"TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {microseconds} MICROSECOND"
 
 
 def _text(value: str | None) -> str:
