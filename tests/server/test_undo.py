@@ -137,7 +137,9 @@ def test_dependents_are_taken_along(shop: Shop) -> None:
     ended = run_json("undo", *shop.live.log(), "--to", shop.live.url, "--transactions", shop.gtids["bad"], "--dependents", "include")
     assert (ended.code, ended.report["transactions"], ended.report["rows"]) == (0, 2, 4)
     assert shop.items() == [(1, "a", 10), (2, "b", 20), (3, "c", 30), (9, "z", 90)]
-    assert len(shop.live.sql("SELECT * FROM paraply.undo_history")) >= 1
+    (note,) = shop.live.sql("SELECT transactions FROM paraply.undo_history ORDER BY id DESC LIMIT 1")[0]
+    undone = TransactionSet.parse("", note)
+    assert [shop.gtids[name] in undone for name in ("bad", "later", "other")] == [True, True, False]
 
 
 def test_kept_dependents_keep_their_rows(shop: Shop) -> None:

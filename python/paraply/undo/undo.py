@@ -14,6 +14,7 @@ from paraply._extras import require_extra
 from paraply._native import DependentFinder, RowStatements
 from paraply.errors import UndoRefused, UsageError
 from paraply.logs import log_paths
+from paraply.logs.transaction_set import TransactionSet
 from paraply.output_files import new_file
 from paraply.targets import MYSQL, POSTGRESQL
 from paraply.undo.choice import CHOSEN, WHOLE, choose
@@ -88,6 +89,7 @@ class Undo:
         self._options = options
         self._on_progress = on_progress or (lambda _done, _words: None)
         self._total = sum(Path(path).stat().st_size for path in self._paths)
+        self._undone = TransactionSet()
         self.report = UndoReport()
         """The result so far."""
 
@@ -168,6 +170,8 @@ class Undo:
                 statements = writers[marks[index]]
                 statements.begin(batch, index, catalog)
                 spool.begin(batch[index].gtid)
+                if gtid := batch[index].gtid:
+                    self._undone.add(gtid)
                 self.report.transactions += 1
                 while (found := statements.next(_CHUNK_BYTES)) is not None:
                     spool.add(found)
@@ -183,7 +187,7 @@ class Undo:
     def _write(self, spool: Spool, choice: Choice) -> None:
         """Run the statements, newest transaction first, in one transaction."""
         started = time.monotonic()
-        note = str(choice.gtids) or f"{self.report.transactions} transactions from {choice.first}"
+        note = str(self._undone) or f"{self.report.transactions} transactions from {choice.first}"
         self._writer.begin(note[:_LONGEST_NOTE], checks=spool.has_checks)
         done = 0
         for changes in batches(spool.backwards()):
