@@ -34,13 +34,21 @@ EXAMPLES = """
 """
 
 PARQUET = ".parquet"
+FORMS = {".txt": "text", ".jsonl": "jsonl", ".csv": "csv", ".sql": "sql", PARQUET: "parquet"}
+"""Forms by the ending of the file's name."""
 
 
 def rows(
     log: Logs,
-    format_: Annotated[str, typer.Option("--format", metavar="text|jsonl|csv|sql", help="Form of the output.")] = "text",
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="text|jsonl|csv|sql", help="Form of the output; by default by the name of FILE, else text."),
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file; Parquet if its name ends in .parquet.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to this file, in the form of its name's ending: .jsonl, .csv, .sql, .parquet."
+        ),
     ] = None,
     database: Databases = None,
     table: Tables = None,
@@ -72,19 +80,23 @@ def rows(
         from paraply.logs import log_paths
         from paraply.logs.archived import Wanted
 
-        form = format_of(format_, out, as_json=as_json, key=bool(key))
+        file = None if out is None or str(out) == "-" else out
+        form = format_of(format_, file, as_json=as_json, key=bool(key))
         wanted = filter_of(database, table, since, until, gtid, key)
         paths = log_paths(log, Wanted(since=wanted.since, until=wanted.until))
         tables = tables_of(schema, schema_from, channel, defaults_file)
         count = 0  # stays so if the reader closes its end
-        with sink_of(out) as sink:
+        with sink_of(file) as sink:
             if form == "parquet":
-                count = write_parquet(paths, wanted, tables, Path(str(out)))
+                count = write_parquet(paths, wanted, tables, Path(str(file)))
             else:
                 count = write_text(paths, wanted, tables, form, sink, full)
-        if out is not None and not as_json:
-            output.console.print(f"{count:,} row changes in {out}", soft_wrap=True)
-        return 0, {"rows": count, "output": None if out is None else str(out)}
+        if file is not None and not as_json:
+            output.console.print(f"{count:,} row changes in {file}", soft_wrap=True)
+        if not count:
+            for note in nothing_found(paths, wanted):
+                output.notice("note", note)
+        return 0, {"rows": count, "output": None if file is None else str(file)}
 
     output.run("rows", body, as_json=as_json, debug=debug)
 
@@ -113,21 +125,38 @@ class Counted:
             yield change
 
 
-def format_of(name: str, out: Path | None, *, as_json: bool, key: bool) -> str:
-    """Return the form of the output.
+def nothing_found(paths: list[str], wanted: ChangeFilter) -> Iterator[str]:
+    """Yield remarks about conditions that no row change of the logs meets."""
+    from paraply._native import look_ahead
+    from paraply.applier.selection.filters import names_not_in_logs
+
+    if wanted == type(wanted)():
+        return
+    yield "no row change of these logs meets the conditions; names and values are compared as in the log"
+    if wanted.filters:
+        _, _, (databases, tables) = look_ahead(paths, wanted.filters.native())
+        yield from names_not_in_logs(wanted.filters, databases, tables)
+
+
+def format_of(name: str | None, out: Path | None, *, as_json: bool, key: bool) -> str:
+    """Return the form of the output: the one that is asked for, or else that of the file's name.
 
     Raises:
         UsageError: The form is unknown, or does not go with other options.
     """
     from paraply.analysis.row_texts import FORMATS
 
-    if name not in FORMATS:
+    by_name = FORMS.get(out.suffix) if out is not None else None
+    if name is not None and name not in FORMATS:
         raise UsageError(f"--format {name}: give one of {', '.join(FORMATS)}, or -o FILE{PARQUET}")
+    if name is not None and by_name == "parquet":
+        raise UsageError(f"--format {name} does not go with a file whose name ends in {PARQUET}: leave one of the two out")
     if as_json and out is None:
         raise UsageError("--json prints one object about the run: give -o FILE for the rows, or --format jsonl without --json")
-    if key and name == "sql":
+    form = name or by_name or "text"
+    if key and form == "sql":
         raise UsageError("--key does not go with --format sql, whose statements may be about several rows")
-    return "parquet" if out is not None and out.suffix == PARQUET else name
+    return form
 
 
 def filter_of(

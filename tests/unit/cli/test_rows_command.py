@@ -70,6 +70,24 @@ def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
     assert pq.read_table(out).column("after").to_pylist() == [[("id", "3"), ("v", "c")]]
 
 
+def test_the_form_is_that_of_the_files_name(tmp_path: Path) -> None:
+    for ending, begin in ((".jsonl", "{"), (".csv", "gtid,"), (".sql", "SET NAMES"), (".txt", "20")):
+        out = tmp_path / f"rows{ending}"
+        assert run_json("rows", str(LOG), "-o", str(out), "--gtid", GTID).report["rows"] == 3
+        assert out.read_text(encoding="utf-8").lstrip("\n").startswith(begin), ending
+    assert lines("-o", "-", "--format", "jsonl", "--gtid", GTID)[0].startswith("{")
+    refused = run_json("rows", str(LOG), "-o", str(tmp_path / "rows.parquet"), "--format", "csv")
+    assert (refused.code, refused.report["error"]["class"]) == (2, "UsageError")
+
+
+def test_conditions_that_nothing_meets_are_told() -> None:
+    ended = paraply("rows", str(LOG), "--table", "shop.nothing", "--key", "id=1")
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert "no row change of these logs meets the conditions" in ended.stderr
+    assert "no table of these logs: shop.nothing" in ended.stderr
+    assert paraply("rows", str(LOG), "--table", "shop.t", "--key", "id=1").stderr == ""
+
+
 @pytest.mark.parametrize("reader", ["head -1", "true"])
 @pytest.mark.parametrize("form", ["text", "jsonl", "csv", "sql"])
 def test_a_reader_that_ends_early_is_no_error(reader: str, form: str) -> None:

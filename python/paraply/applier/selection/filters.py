@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
 
-__all__ = ["Filters", "consequences", "filters_for", "parse_filters", "unmatched_notes"]
+__all__ = ["Filters", "consequences", "filters_for", "names_not_in_logs", "parse_filters", "unmatched_notes"]
 
 _TABLE_NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.(?:`((?:[^`]|``)+)`|(.+))")
 
@@ -333,18 +333,22 @@ def unmatched_notes(filters: Filters, databases: Sequence[str], tables: Sequence
         databases: Such databases.
         tables: Such tables.
     """
+    notes = names_not_in_logs(filters, databases, tables)
+    if notes and filters.includes and not ({*filters.databases} - {*databases} or {*filters.tables} - {*tables}):
+        notes.insert(0, "NOTHING OF THESE LOGS IS APPLIED: they have none of the named databases and tables, and all is recorded as done")
+    return notes
+
+
+def names_not_in_logs(filters: Filters, databases: Sequence[str], tables: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a note for the databases and one for the tables that filters name and the logs lack; see ``unmatched_notes``."""
     missing_tables = [".".join(table) for table in tables]
     missing_databases = [database for database in databases if database not in filters.implied]
-    if not missing_tables and not missing_databases:
-        return []
     notes = []
-    if filters.includes and not ({*filters.databases} - {*databases} or {*filters.tables} - {*tables}):
-        notes.append("NOTHING OF THESE LOGS IS APPLIED: they have none of the named databases and tables, and all is recorded as done")
     if missing_databases:
         notes.append(f"the filter names no database of these logs: {', '.join(missing_databases)}")
     if missing_tables:
         notes.append(f"the filter names no table of these logs: {', '.join(missing_tables)}")
-    return [*notes[:-1], f"{notes[-1]} (names are compared as in the log, with upper and lower case distinct)"]
+    return [*notes[:-1], f"{notes[-1]} (names are compared as in the log, with upper and lower case distinct)"] if notes else []
 
 
 def filters_for(target: Target, filters: Filters, lower_case_table_names: int | None) -> Filters:
