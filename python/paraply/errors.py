@@ -21,6 +21,7 @@ __all__ = [
     "LogTruncated",
     "LogUnreadable",
     "MemberUnavailable",
+    "NoSuchTable",
     "NotALog",
     "NumbersDiffer",
     "ParaplyError",
@@ -96,6 +97,10 @@ class UsageError(ParaplyError):
 
 class ConfigurationMismatch(UsageError):
     """Stored progress of other sources, filters or start (R25)."""
+
+
+class NoSuchTable(UsageError, KeyError):
+    """Name of a table that a lake's published state does not have."""
 
 
 class LogError(ParaplyError):

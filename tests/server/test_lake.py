@@ -18,6 +18,7 @@ from command_line import PACKAGE, run_json
 from required import required_module
 from servers import MariaDbServer
 
+from paraply._native import log_head
 from paraply.applier.selection.filters import Filters
 from paraply.errors import ApplyFailed, LogNotUnderstood, ParaplyError, UsageError
 from paraply.lake import LakeOptions, LakeReport, LakeWriter, publications, read
@@ -121,6 +122,8 @@ def check_state(into: Path, form: str, number: int) -> None:
 def killed(log: Path, into: Path, form: str, chance: random.Random) -> bool:
     """Start the command, and kill it after some new files; return False if it ended before."""
     command = [sys.executable, "-m", "paraply", "lake", str(log), "--into", str(into), "--format", form, "--batch-rows", "50", "-q"]
+    start_after = executed_before(log)
+    command += [] if start_after is None else ["--start-after", start_after]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])}
     before, more = files(into), chance.randrange(1, FILES[form] // KILLS)
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -167,7 +170,13 @@ def test_every_published_state_is_one_of_the_source_although_the_writer_is_kille
 def write(log: Path, into: Path, form: str = "delta", **options: Any) -> LakeReport:
     """Write a log into a lake, in this process."""
     filters = Filters(exclude_tables=tuple(options.pop("exclude_tables", ())), **options.pop("filters", {}))
+    options.setdefault("start_after", executed_before(log))
     return LakeWriter(LakeOptions([log], str(into), form, filters, **options)).run()
+
+
+def executed_before(log: Path) -> str | None:
+    """Return the GTID set that was executed before a log; None if it is empty."""
+    return str(log_head(str(log)).previous_gtids or "") or None
 
 
 def rows_of(found: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -270,8 +279,11 @@ def test_rows_that_cannot_be_followed_leave_the_published_state(source: Source, 
     with pytest.raises(UsageError, match="filters"):
         write(source.log(), without)
     source.run("SET binlog_row_image = MINIMAL", "ALTER TABLE parent ADD v INT, ADD w INT", "UPDATE parent SET v = 1")
-    with pytest.raises(LogNotUnderstood, match="binlog_row_image=FULL"):
+    gtid = source.run("SELECT @@last_gtid")[0][0]
+    source.run("SET binlog_row_image = FULL", "INSERT INTO parent VALUES (9, 9, 9)")
+    with pytest.raises(LogNotUnderstood, match="binlog_row_image=FULL") as refused:
         write(source.log(), without, exclude_tables=child)
+    assert refused.value.gtid == gtid
     assert read(str(without))["lake.parent"].to_arrow().to_pylist() == [{"id": 2}]
 
 
@@ -289,12 +301,74 @@ def test_a_lake_that_has_its_tables_already_is_continued(source: Source, tmp_pat
     with pytest.raises(LogNotUnderstood, match="--start-after"):
         write(source.log(), tmp_path / "none")
     loaded = pa.table({"id": pa.array([1, 2], pa.int32()), "name": ["a", "b"]})
-    write_deltalake(str(into / "lake" / "item"), loaded)
     options = {"definitions": list(read_dump(dump)), "start_after": after}
+    with pytest.raises(LogNotUnderstood, match="load them into a new lake"):
+        write(source.log(), into, **options)
+    assert publications(str(into)) == []
+    write_deltalake(str(into / "lake" / "item"), loaded)
     write(source.log(), into, **options)
+    assert publications(str(into)) == [1, 2]
+    assert read(str(into), publication=1).gtids == after
     assert sorted(row["name"] for row in read(str(into))["lake.item"].to_arrow().to_pylist()) == ["a", "c"]
     assert write(source.log(), into, **options).published == 0
     write_deltalake(str(into / "lake" / "item"), loaded, mode="append")
     source.run("INSERT INTO item VALUES (3, 'd')")
     with pytest.raises(ApplyFailed, match="another program"):
         write(source.log(), into)
+
+
+@pytest.mark.mariadb
+def test_logs_with_a_missing_one_are_refused_and_the_whole_series_is_continued(source: Source, tmp_path: Path) -> None:
+    into, logs = str(tmp_path / "lake"), [source.log()]
+    start = executed_before(logs[0])
+    source.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1), (2, 1)", "FLUSH BINARY LOGS")
+    LakeWriter(LakeOptions(logs, into, start_after=start)).run()
+    for value in (2, 3):
+        logs.append(source.log())
+        source.run(f"UPDATE t SET v = {value} WHERE id < {4 - value + 1}", "FLUSH BINARY LOGS")
+    with pytest.raises(UsageError, match=f"does not hold it: add {logs[0].name}, .* up to {logs[1].name}"):
+        LakeWriter(LakeOptions(logs[2:], into)).run()
+    assert publications(into) == [1]
+    LakeWriter(LakeOptions(logs, into)).run()
+    assert rows_of(read(into)["lake.t"].to_arrow().to_pylist()) == rows_of(source.rows("t"))
+    with pytest.raises(UsageError, match="--start-after"):
+        LakeWriter(LakeOptions(logs[1:], str(tmp_path / "new"))).run()
+
+
+@pytest.mark.mariadb
+def test_names_of_filters(source: Source, tmp_path: Path) -> None:
+    source.run(
+        "CREATE TABLE good (id INT PRIMARY KEY)",
+        "CREATE DATABASE lake_two",
+        "CREATE TABLE lake_two.x (id INT)",
+        "CREATE TABLE lake_two.y (id INT PRIMARY KEY)",
+        "INSERT INTO lake_two.y VALUES (1)",
+        "DROP DATABASE lake_two",
+    )
+    excluded = (("lake_two", "x"),)
+    write(source.log(), tmp_path / "lake", exclude_tables=excluded)
+    assert list(read(str(tmp_path / "lake"))) == ["lake.good"]
+    start = executed_before(source.log())
+    options = ["--start-after", start] if start else []
+    done = run_json("lake", source.log(), "--into", tmp_path / "none", "--format", "delta", "--database", "nosuch", *options)
+    assert done.code == 0
+    assert done.report["notes"][0].startswith("NOTHING OF THESE LOGS IS APPLIED")
+    source.run("CREATE TABLE out_of (id INT)", "DROP TABLE good, out_of")
+    with pytest.raises(LogNotUnderstood, match="start a new lake after the statement") as refused:
+        write(source.log(), tmp_path / "other", exclude_tables=(*excluded, ("lake", "out_of")))
+    assert "--channel" not in str(refused.value)
+
+
+@pytest.mark.mariadb
+def test_defaults_in_older_rows_are_those_of_the_server(source: Source, tmp_path: Path) -> None:
+    source.run(
+        "CREATE TABLE t (id INT PRIMARY KEY) CHARSET utf8mb4",
+        "INSERT INTO t VALUES (1)",
+        "ALTER TABLE t ADD a CHAR(5) DEFAULT 'ab ', ADD b CHAR(5) NOT NULL, ADD c CHAR(3) CHARACTER SET latin1 DEFAULT 'é',"
+        " ADD d SET('a','b','c') DEFAULT 'c,a', ADD e BINARY(4) NOT NULL, ADD f VARBINARY(4) DEFAULT 'xy', ADD g BLOB NOT NULL,"
+        " ADD h TIME(3) DEFAULT '-10:00:00.5', ADD i BIT(3) NOT NULL",
+        "INSERT INTO t SELECT 2, a, b, c, d, e, f, g, h, i FROM t",
+    )
+    write(source.log(), tmp_path / "lake")
+    old, new = sorted(read(str(tmp_path / "lake"))["lake.t"].to_arrow().to_pylist(), key=lambda row: row["id"])
+    assert {**old, "id": 2} == new

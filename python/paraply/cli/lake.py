@@ -86,6 +86,8 @@ def lake(
             with stops_on_signal(writer.stop, "stopping after the next published state ..."):
                 report = writer.run()
         if not as_json:
+            for note in report.notes:
+                output.console.print(escape(f"note     {note}"), soft_wrap=True)
             output.console.print(escape(words(report)), soft_wrap=True)
         return 0, report.as_json()
 
@@ -102,6 +104,8 @@ def words(report: LakeReport) -> str:
     >>> words(LakeReport("/lake", "delta", 7, "0-1-41", 3, transactions=20, rows=400, merged=310))
     '/lake: published state 7 with 3 tables at 0-1-41; 20 transactions added, 400 row changes, 310 after merging'
     """
+    if not report.publication:
+        return f"{report.into}: nothing is published, as the logs have no transaction"
     return (
         f"{report.into}: published state {report.publication} with {report.tables:,} tables at {report.executed or 'no transaction'};"
         f" {report.transactions:,} transactions added, {report.rows:,} row changes, {report.merged:,} after merging"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paraply._native import Catalog, LogReader, RowDecoder, TableFilter
 from paraply.errors import LogNotUnderstood, SchemaMismatch
 from paraply.lake.columns import LakeColumns, lake_columns
+from paraply.lake.selection import wants
 from paraply.logs.feed import Feed, FeedItem, FeedLimits, FeedRules
 from paraply.schema.cascades import logs_cascades
 from paraply.schema.catalog import SchemaCatalog
@@ -94,7 +95,7 @@ class ChangeReader:
         rules = FeedRules(
             "none",
             on_hashed=self._begin,
-            wants=filters.wants,
+            wants=lambda transaction: wants(filters, transaction),
             corrects=True,
             tables=filters.native(),
             kept=None if kept is None else (kept, self._is_executed),

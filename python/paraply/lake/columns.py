@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from paraply.schema.model import Table
 
-__all__ = ["LakeColumns", "lake_columns"]
+__all__ = ["LakeColumns", "holds_type", "lake_columns"]
 
 _NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")
 """Characters that Delta does not take in names of columns."""
@@ -66,6 +66,25 @@ def lake_columns(table: Table) -> LakeColumns:
                 table=table.full_name,
             )
     return LakeColumns(columns, _key_of(table, {column.name.lower(): column.name for column in columns}))
+
+
+def holds_type(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Return True if a column of one type holds every value of another one unchanged.
+
+    >>> import pyarrow as pa
+    >>> holds_type(pa.int64(), pa.int32()), holds_type(pa.int16(), pa.int32()), holds_type(pa.large_string(), pa.string())
+    (True, False, True)
+    """
+    import pyarrow as pa
+
+    for kinds in ((pa.string(), pa.large_string(), pa.string_view()), (pa.binary(), pa.large_binary(), pa.binary_view())):
+        if wanted in kinds:
+            return found in kinds
+    if pa.types.is_signed_integer(found) and pa.types.is_signed_integer(wanted):
+        return bool(found.bit_width >= wanted.bit_width)
+    if pa.types.is_decimal(found) and pa.types.is_decimal(wanted):
+        return bool(found.scale >= wanted.scale and found.precision - found.scale >= wanted.precision - wanted.scale)
+    return bool(found == wanted or (pa.types.is_float32(wanted) and pa.types.is_float64(found)))
 
 
 def _key_of(table: Table, names: dict[str, str]) -> tuple[str, ...]:

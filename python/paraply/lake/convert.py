@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paraply.analysis.carried.conversion import NotKnown
+from paraply.analysis.carried.default import stored_default
 from paraply.errors import TypeNotMapped
 from paraply.lake.columns import lake_columns
 from paraply.schema.types import CHARACTER, INTEGERS
@@ -126,23 +128,30 @@ def _first_value(column: Column, kind: pa.DataType, table: Table) -> Any:
 
     if _is_null(column):
         return pa.scalar(None, kind)
-    default = column.default
-    text: str | None = None
-    if default is not None and default.kind == "literal" and default.form in ("string", "number", "temporal"):
-        text = default.text
-    elif default is not None and default.kind == "none" and not column.nullable:
-        text = _implicit(column)
-    certain = column.type in INTEGERS | {"decimal", "float", "double", "year", "date", "datetime"} or (
-        column.type in _VARIABLE_TEXT | {"enum"} and column.charset != "binary"
-    )
-    if text is not None and certain:
+    text = _first_text(column)
+    if text is not None:
         try:
-            if pa.types.is_timestamp(kind) and len(text) == len("2026-01-01"):
+            if isinstance(text, str) and pa.types.is_timestamp(kind) and len(text) == len("2026-01-01"):
                 text += " 00:00:00"
             return pa.array([text]).cast(kind)[0]
         except pa.ArrowInvalid:
             pass
     raise _refusal(table, f"the new column {column.name}, whose value in older rows is not known")
+
+
+def _first_text(column: Column) -> str | bytes | None:
+    """Return the value of a new column in the rows that exist already, in the text of row images; None if it is not certain."""
+    default = column.default
+    if column.type in INTEGERS | {"decimal", "float", "double", "year", "date", "datetime"} or (
+        column.type in _VARIABLE_TEXT | {"enum"} and column.charset != "binary"
+    ):
+        if default is not None and default.kind == "literal" and default.form in ("string", "number", "temporal"):
+            return default.text
+        return _implicit(column) if default is not None and default.kind == "none" and not column.nullable else None
+    try:
+        return stored_default(column)
+    except NotKnown:
+        return None
 
 
 def _implicit(column: Column) -> str | None:

@@ -74,8 +74,10 @@ class DeltaStore:
         """Replace the published state in one commit, on top of the one that was read."""
         target: Any = self._marker if self._marker is not None else self.uri(MARKER)
         mode: Any = "overwrite" if self._marker is not None else "error"
+        schema_mode: Any = "overwrite" if self._marker is not None else None  # an older version wrote fewer columns
         try:
-            write_deltalake(target, marker_rows(state), mode=mode, commit_properties=_commit(state.properties, retries=0))
+            commit = _commit(state.properties, retries=0)
+            write_deltalake(target, marker_rows(state), mode=mode, schema_mode=schema_mode, commit_properties=commit)
         except DeltaError as error:
             raise ApplyFailed(f"the published state could not be replaced, as another writer changed it: {error}") from error
         self._marker = DeltaTable(self.uri(MARKER))

@@ -70,7 +70,9 @@ class IcebergStore:
 
     def published(self, number: int | None = None) -> Published | None:
         """Return the published state, or an earlier one by its number."""
-        if not self.exists(f"{MARKER_NAMESPACE}.{MARKER}"):
+        import pyarrow as pa
+
+        if not self._has_marker():
             return None
         table = self._table(f"{MARKER_NAMESPACE}.{MARKER}")
         snapshot = table.current_snapshot()
@@ -80,11 +82,13 @@ class IcebergStore:
             snapshot = next((found for found in table.snapshots() if _publication(found) == number), None)
         if snapshot is None:
             return None
-        return published_of(table.scan(snapshot_id=snapshot.snapshot_id).to_arrow().cast(marker_schema()))
+        rows = table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()
+        known = [field for field in marker_schema() if field.name in rows.schema.names]  # an older version wrote fewer columns
+        return published_of(rows.select([field.name for field in known]).cast(pa.schema(known)))
 
     def numbers(self) -> list[int]:
         """Return the numbers of all states that the marker's history holds, in order."""
-        if not self.exists(f"{MARKER_NAMESPACE}.{MARKER}"):
+        if not self._has_marker():
             return []
         found = (_publication(snapshot) for snapshot in self._table(f"{MARKER_NAMESPACE}.{MARKER}").snapshots())
         return sorted({number for number in found if number is not None})
@@ -98,8 +102,14 @@ class IcebergStore:
         snapshot = table.current_snapshot()
         if (None if snapshot is None else snapshot.snapshot_id) != self._marker:
             raise ApplyFailed("the published state could not be replaced, as another writer changed it; run the same command again")
-        self._write(table, [marker_rows(state)], state.properties)
+        self._write(table, [marker_rows(state)], state.properties, marker_schema())
         self._marker = self.current(location)
+
+    def _has_marker(self) -> bool:
+        """Return True if there is a published state; make no catalog to find out."""
+        if self._folder is not None and not (self._folder / CATALOG).exists():
+            return False
+        return self.exists(f"{MARKER_NAMESPACE}.{MARKER}")
 
     def location(self, database: str, table: str, number: int) -> str:
         """Return a location for a table."""

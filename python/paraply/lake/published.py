@@ -56,6 +56,7 @@ class Published:
         offset: Its offset in that file.
         tables: The tables.
         filters: Filters by which tables were chosen, as text.
+        source: Family and server id of the source; empty in the state of an older version.
     """
 
     number: int = 0
@@ -65,6 +66,7 @@ class Published:
     offset: int = 0
     tables: Mapping[tuple[str, str], PublishedTable] = field(default_factory=dict)
     filters: str = ""
+    source: str = ""
 
     @property
     def properties(self) -> dict[str, str]:
@@ -89,6 +91,7 @@ def marker_schema() -> pa.Schema:
             ("location", pa.string()),
             ("version", pa.int64()),
             ("definition", pa.string()),
+            ("source", pa.string()),
         ]
     )
 
@@ -104,6 +107,7 @@ def marker_rows(state: Published) -> pa.Table:
         "file": state.file,
         "offset": state.offset,
         "filters": state.filters,
+        "source": state.source,
     }
     rows: list[dict[str, Any]] = [head]
     for table in state.tables.values():
@@ -131,4 +135,5 @@ def published_of(rows: pa.Table) -> Published:
         for row in found
         if row["table"] is not None
     }
-    return Published(head["publication"], head["gtids"], moments[0], head["file"], head["offset"], tables, head["filters"])
+    place = (head["file"], head["offset"])
+    return Published(head["publication"], head["gtids"], moments[0], *place, tables, head["filters"], head.get("source") or "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paraply.errors import UsageError
-from paraply.lake.store import Store, open_store
+from paraply.errors import NoSuchTable, UsageError
+from paraply.lake.store import Store, check_form, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,8 +77,15 @@ class LakeState:
         return iter([table.full_name for table in self._state.tables.values()])
 
     def __getitem__(self, name: str) -> LakeTable:
-        """Return a table by its name ``database.table``."""
-        return self._opened(next(table for table in self._state.tables.values() if table.full_name == name))
+        """Return a table by its name ``database.table``.
+
+        Raises:
+            NoSuchTable: The state has no such table; it is a ``KeyError`` too.
+        """
+        for table in self._state.tables.values():
+            if table.full_name == name:
+                return self._opened(table)
+        raise NoSuchTable(f"state {self.number} has no table {name}; it has {', '.join(self) or 'no table'}", table=name)
 
     def _opened(self, table: PublishedTable) -> LakeTable:
         return LakeTable(table.full_name, table.location, table.version, self._store)
@@ -103,6 +110,7 @@ def read(into: str, form: str = "delta", *, publication: int | None = None) -> L
     store = open_store(into, form)
     state = store.published(publication)
     if state is None:
+        check_form(into, form)
         raise UsageError(f"{into} has no published state" + ("" if publication is None else f" {publication}"))
     return LakeState(state, store)
 
@@ -113,5 +121,11 @@ def publications(into: str, form: str = "delta") -> list[int]:
     Args:
         into: Folder or URL of the lake.
         form: ``delta`` or ``iceberg``.
+
+    Raises:
+        UsageError: The lake has the other format.
     """
-    return open_store(into, form).numbers()
+    found = open_store(into, form).numbers()
+    if not found:
+        check_form(into, form)
+    return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from paraply._native import scan_log
 from paraply.errors import LogNotUnderstood, ParaplyError
 from paraply.lake.columns import lake_columns
+from paraply.lake.selection import wants
 from paraply.logs.statement_text import decode_logged
 from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
@@ -98,7 +99,7 @@ def _follow(catalog: SchemaCatalog, transaction: Transaction, filters: Filters, 
     log = transaction.format
     if checks:
         try:
-            if not filters.wants(transaction):
+            if not wants(filters, transaction):
                 return
         except ParaplyError as error:
             raise placed(error, transaction) from None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from paraply._extras import require_extra
 from paraply.errors import UsageError
+from paraply.lake.locking import local_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from paraply.lake.collapse import Collapsed
     from paraply.lake.published import Published
 
-__all__ = ["FORMATS", "Store", "open_store"]
+__all__ = ["FORMATS", "Store", "check_form", "open_store"]
 
 FORMATS = ("delta", "iceberg")
 
@@ -109,3 +110,20 @@ def open_store(into: str, form: str) -> Store:
     from paraply.lake.iceberg import IcebergStore
 
     return IcebergStore(into)
+
+
+def check_form(into: str, form: str) -> None:
+    """Check that a lake without a published state in a format has none in the other one.
+
+    Args:
+        into: The lake.
+        form: ``delta`` or ``iceberg``.
+
+    Raises:
+        UsageError: It has one, which the message names.
+    """
+    other = "delta" if form == "iceberg" else "iceberg"
+    if into.startswith("catalog:") or (other == "iceberg" and local_folder(into) is None):
+        return
+    if open_store(into, other).numbers():
+        raise UsageError(f"{into} is a lake of the format {other}, not {form}: give {other}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood, SchemaMismatch, UsageError
 from paraply.lake.collapse import collapse
-from paraply.lake.columns import LakeColumns, lake_columns
+from paraply.lake.columns import LakeColumns, holds_type, lake_columns
 from paraply.lake.convert import converter, only_adds_nulls
 from paraply.lake.published import Published, PublishedTable
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, TruncateTable
@@ -59,6 +59,8 @@ class LakeTables:
         self._tables: dict[Name, LiveTable] = {}
         self.bytes = 0
         """Bytes of the changes that are held."""
+        self.before_write: Callable[[], None] = lambda: None
+        """Called before each change of a table."""
         self.definition: Callable[[str, str], Table | None] = lambda _database, _name: None
         """Definition of a table after the transactions that were read."""
         for key, table in (before.tables if before is not None else {}).items():
@@ -74,12 +76,17 @@ class LakeTables:
         """Take over the tables of these definitions that the lake holds already.
 
         Raises:
-            UsageError: A table has other columns in the lake.
+            UsageError: A table has other columns in the lake, or a column of a type that is too narrow.
         """
         for definition in definitions:
             location = self._store.location(definition.database, definition.name, 1)
             if not filters.chooses(definition.database, definition.name) or not self._store.exists(location):
                 continue
+            if self._store.owned(location):  # a changed table of a lake always has a published state
+                raise UsageError(
+                    f"the lake's table {location} was made by a run that has published no state: delete it, and load it again",
+                    table=definition.full_name,
+                )
             columns, version = lake_columns(definition), self._store.current(location)
             found = self._store.schema(location, version)
             if found.names != columns.schema.names:
@@ -88,6 +95,13 @@ class LakeTables:
                     f" {', '.join(columns.schema.names)}; load it again",
                     table=definition.full_name,
                 )
+            for column, wanted in zip(found, columns.schema, strict=True):
+                if not holds_type(column.type, wanted.type):
+                    raise UsageError(
+                        f"column {column.name} of the lake's table {location} is of the type {column.type}, which does not hold every"
+                        f" value of the source's column; load it as {wanted.type}",
+                        table=definition.full_name,
+                    )
             self._tables[definition.database, definition.name] = LiveTable(definition, columns, location, version)
 
     def add(self, definition: Table, columns: LakeColumns, changes: pa.Table) -> None:
@@ -96,9 +110,9 @@ class LakeTables:
         table = self._tables.get(key)
         if table is None:
             raise LogNotUnderstood(
-                f"the logs do not have the CREATE TABLE of {definition.full_name}, so its older rows are not known; load them into the"
-                " lake, and name the transactions that they hold with --start-after; or leave the table out with --exclude-table"
-                f" {definition.full_name}",
+                f"the logs do not have the CREATE TABLE of {definition.full_name}, so its older rows are not known; load them into a"
+                " new lake, and name the transactions that they hold with --start-after, with --schema; or leave the table out with"
+                f" --exclude-table {definition.full_name}",
                 table=definition.full_name,
             )
         if columns.columns != table.columns.columns:
@@ -167,6 +181,7 @@ class LakeTables:
 
         if not table.held and table.version is not None:
             return 0
+        self.before_write()
         held, table.held = table.held, []
         size = sum(part.nbytes for part in held)
         if table.version is None:
@@ -195,6 +210,7 @@ class LakeTables:
         self.bytes -= sum(part.nbytes for part in table.held)
         table.held = []
         if table.version is not None:
+            self.before_write()
             empty = pa.RecordBatchReader.from_batches(table.columns.schema, [])
             table.version = self._store.replace(table.location, empty, properties)
 
@@ -221,6 +237,7 @@ class LakeTables:
         """Write the rows of a table with other columns, and return the new version."""
         import pyarrow as pa
 
+        self.before_write()
         if only_adds_nulls(change):
             return self._store.widen(table.location, version, columns.schema, properties)
         names = table.columns.schema.names

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from paraply._native import GtidSet
 from paraply.errors import ParaplyError, Stopped, UsageError
 from paraply.lake.changes import ChangeReader, Part
+from paraply.lake.continuation import check_continuation, source_of
 from paraply.lake.published import Published
 from paraply.lake.refusals import check_change, check_statements, placed
-from paraply.lake.store import Store, open_store
+from paraply.lake.selection import unused_names
+from paraply.lake.store import Store, check_form, open_store
 from paraply.lake.tables import LakeTables
 from paraply.logs import log_paths
+from paraply.logs.file_order import read_heads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from paraply._native import Transaction
+    from paraply.applier.selection.filters import Filters
     from paraply.lake.options import LakeOptions
 
 __all__ = ["LakeReport", "LakeWriter"]
@@ -39,6 +43,7 @@ class LakeReport:
         merged: Changes that were left of these after keeping the last one of each key.
         published: States that this run published.
         read_bytes: Bytes of the transactions that were read.
+        notes: Remarks for the user, such as names of filters that the logs do not have.
     """
 
     into: str
@@ -52,10 +57,11 @@ class LakeReport:
     merged: int = 0
     published: int = 0
     read_bytes: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as fields of the JSON object."""
-        names = ("publication", "executed", "tables", "transactions", "skipped", "rows", "merged", "published")
+        names = ("publication", "executed", "tables", "transactions", "skipped", "rows", "merged", "published", "notes")
         return {"into": self.into, "format": self.form, **{name: getattr(self, name) for name in names}}
 
 
@@ -97,7 +103,10 @@ class LakeWriter:
         with store.locked():
             before = store.published()
             self._check_start(before)
-            run = _Run(self._options, store, before, self.report, self._filters)
+            files = read_heads(paths)
+            check_continuation(files, before, self._options.start_after)
+            run = _Run(self._options, store, before, self.report, self._filters, source_of(files))
+            self.report.notes = unused_names(paths, self._filters)
             check_statements(paths, self._filters, self._options.definitions, run.executed, run.kept)
             run.begin()
             for part in run.parts(paths):
@@ -108,13 +117,14 @@ class LakeWriter:
                     raise Stopped(
                         f"stopped on request; the lake holds {self.report.executed or 'nothing'}; run the same command to continue"
                     )
-            run.publish()
+            run.publish(ends=True)
         self._on_progress(self.report)
         return self.report
 
     def _check_start(self, before: Published | None) -> None:
         """Compare the options with the published state."""
         if before is None:
+            check_form(self._options.into, self._options.form)
             return
         after = self._options.start_after
         if after is not None and not GtidSet(after) <= GtidSet(before.gtids):
@@ -131,9 +141,12 @@ class LakeWriter:
 class _Run:
     """State of a run: what is executed, and what is not published yet."""
 
-    def __init__(self, options: LakeOptions, store: Store, before: Published | None, report: LakeReport, filters: Any) -> None:
+    def __init__(
+        self, options: LakeOptions, store: Store, before: Published | None, report: LakeReport, filters: Filters, source: str
+    ) -> None:
         self._options, self._store, self._report, self._filters = options, store, report, filters
         self._state = before or Published(filters=str(options.filters))
+        self._source = self._state.source or source
         self._before = before
         self.kept = None if options.start_after is None else list(options.definitions)
         if before is not None:
@@ -142,15 +155,17 @@ class _Run:
         self.tables = LakeTables(store, before)
         self._last: Transaction | None = None
         self._rows = 0
-        self._is_new = before is None
+        self._adopted: Published | None = None
+        self.tables.before_write = self._publish_adopted
         self._note()
 
     def begin(self) -> None:
-        """Bring the lake into its published state; a new lake that has tables is published with these as they are."""
+        """Bring the lake into its published state; one without any takes over the tables that it has."""
         if self._before is None and self._options.start_after is not None:
             self.tables.adopt(self._options.definitions, self._filters)
-            self.tables.definition = lambda _database, _name: None
-            self.publish()
+            tables = self.tables.published()
+            if tables:
+                self._adopted = replace(self._state, number=1, gtids=str(self.executed), tables=tables, source=self._source)
         else:
             self.tables.recover()
 
@@ -179,7 +194,6 @@ class _Run:
     def take(self, part: Part) -> None:
         """Add the changes of a part; publish if there are enough."""
         properties = self._properties()
-        last = part.transactions[-1]
         try:
             if not part.late:
                 self._add_rows(part, properties)
@@ -189,20 +203,22 @@ class _Run:
             if part.late:
                 self._add_rows(part, properties)
         except ParaplyError as error:
-            raise placed(error, last) from error.__cause__
+            raise placed(error, _transaction_of(error, part)) from error.__cause__
         for transaction in part.transactions:
             if transaction.gtid:
                 self.executed.add(transaction.gtid)
-        self._last = last
+        self._last = part.transactions[-1]
         self._rows += part.rows
         self._report.transactions += len(part.transactions)
         self._report.rows += part.rows
         if self._rows >= self._options.batch_rows or self.tables.bytes >= self._options.batch_bytes:
             self.publish()
 
-    def publish(self) -> None:
-        """Write what is held, and make it the published state."""
-        if self._last is None and not self._is_new:
+    def publish(self, *, ends: bool = False) -> None:
+        """Write what is held, and make it the published state; without new transactions only at the end, for tables taken over."""
+        if self._last is None:
+            if ends:
+                self._publish_adopted()
             return
         properties = self._properties()
         self._report.merged += self.tables.flush(properties)
@@ -215,11 +231,21 @@ class _Run:
             0 if last is None else last.offset,
             self.tables.published(),
             str(self._options.filters),
+            self._source,
         )
         self._store.publish(self._state)
         self._report.published += 1
-        self._last, self._rows, self._is_new = None, 0, False
+        self._last, self._rows, self._adopted = None, 0, None
         self._note()
+
+    def _publish_adopted(self) -> None:
+        """Publish the tables that were taken over, as they were, before one of them is changed: a killed run goes back to that state."""
+        state, self._adopted = self._adopted, None
+        if state is not None:
+            self._store.publish(state)
+            self._state = state
+            self._report.published += 1
+            self._note()
 
     def _add_rows(self, part: Part, properties: dict[str, str]) -> None:
         if not part.rows:
@@ -232,8 +258,17 @@ class _Run:
 
     def _properties(self) -> dict[str, str]:
         """Return the properties of the commits of the next state."""
-        return {"paraply.publication": str(self._state.number + 1), "paraply.gtids": str(self.executed)}
+        number = self._state.number + (1 if self._adopted is None else 2)
+        return {"paraply.publication": str(number), "paraply.gtids": str(self.executed)}
 
     def _note(self) -> None:
         self._report.publication, self._report.executed = self._state.number, str(self.executed)
         self._report.tables = len(self._state.tables)
+
+
+def _transaction_of(error: ParaplyError, part: Part) -> Transaction:
+    """Return the transaction in which an error lies, by its position; the last one of the part if the error has none."""
+    for transaction in part.transactions:
+        if error.file == transaction.file and error.position is not None and error.position < transaction.end_offset:
+            return transaction
+    return part.transactions[-1]

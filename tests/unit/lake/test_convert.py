@@ -55,6 +55,12 @@ def carried(columns: str, statement: str, value: Any, context: dict[str, Any] | 
         ("v INT", "ADD n INT NOT NULL", 7, {"v": 7, "n": 0}),
         ("v INT", "ADD n VARCHAR(9) DEFAULT 'new' FIRST", 7, {"n": "new", "v": 7}),
         ("v INT", "ADD n DECIMAL(5,2) NOT NULL DEFAULT '1.5'", 7, {"v": 7, "n": Decimal("1.50")}),
+        ("v INT", "ADD n CHAR(4) DEFAULT 'é  '", 1, {"v": 1, "n": "é"}),
+        ("v INT", "ADD n CHAR(4) NOT NULL FIRST", 1, {"v": 1, "n": ""}),
+        ("v INT", "ADD n SET('a','b') DEFAULT 'b,a'", 1, {"v": 1, "n": "a,b"}),
+        ("v INT", "ADD n TIME(1) DEFAULT '10:00:00'", 1, {"v": 1, "n": "10:00:00.0"}),
+        ("v INT", "ADD n VARBINARY(4) DEFAULT 'ab'", 1, {"v": 1, "n": b"ab"}),
+        ("v INT", "ADD n BINARY(2) NOT NULL", 1, {"v": 1, "n": bytes(2)}),
     ],
 )
 def test_values_that_are_carried_over(columns: str, statement: str, before: Any, after: dict[str, Any]) -> None:
@@ -73,7 +79,9 @@ def test_values_that_are_carried_over(columns: str, statement: str, before: Any,
         ("v TIME", "MODIFY v TIME(3)"),
         ("v INT ZEROFILL", "MODIFY v VARCHAR(20)"),
         ("v INT", "ADD n DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP"),
-        ("v INT", "ADD n BINARY(4) NOT NULL"),
+        ("v INT", "ADD n BINARY(4) DEFAULT 'a'"),
+        ("v INT", "ADD n CHAR(4) CHARACTER SET binary DEFAULT 'a'"),
+        ("v INT", "ADD n CHAR(40) DEFAULT (UUID())"),
     ],
 )
 def test_values_that_only_the_source_knows_are_refused(columns: str, statement: str) -> None:

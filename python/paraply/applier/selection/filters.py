@@ -40,6 +40,11 @@ __all__ = ["Filters", "consequences", "filters_for", "names_not_in_logs", "parse
 
 _TABLE_NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.(?:`((?:[^`]|``)+)`|(.+))")
 
+_ADVICE = (
+    "widen the filters so that they hold all or none of its tables, or stop before it with --stop-before, run what you need of it by hand,"
+    " and continue after it with --start-after on a new --channel"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -136,20 +141,24 @@ class Filters:
         database = database.lower() if self.lower_case else database
         return self.chooses_database(database) and all(of != database for of, _ in self.exclude_tables)
 
-    def wants(self, transaction: Transaction) -> bool:
+    def wants(self, transaction: Transaction, advice: str = _ADVICE) -> bool:
         """Return True if a transaction's statements concern applied tables.
+
+        Args:
+            transaction: The transaction.
+            advice: Remedy for statements that concern both kinds of tables.
 
         Raises:
             LogNotUnderstood: They concern both kinds of tables, or that cannot be decided; the message has the remedy.
         """
         if transaction.kind == "xa_end":  # the target knows whether it holds rows of the transaction
             return True
-        answers = {self._wants(transaction, statement) for statement in transaction.statements}
+        answers = {self._wants(transaction, statement, advice) for statement in transaction.statements}
         if len(answers) > 1:
-            raise self._undecided(transaction, "the transaction's statements concern tables inside and outside of the filters")
+            raise self._undecided(transaction, "the transaction's statements concern tables inside and outside of the filters", advice)
         return answers != {False}
 
-    def _wants(self, transaction: Transaction, statement: LogStatement) -> bool:
+    def _wants(self, transaction: Transaction, statement: LogStatement, advice: str) -> bool:
         log = transaction.format
         sql = decode_logged(statement, transaction)
         rules = Rules.of(statement.context, mariadb=log.mariadb, version=log.version)
@@ -162,14 +171,13 @@ class Filters:
         if answer is None:
             text = " ".join(sql.split())
             what = f"the statement may touch tables inside and outside of the filters: {text[:120]}"
-            raise self._undecided(transaction, what)
+            raise self._undecided(transaction, what, advice)
         return answer
 
     @staticmethod
-    def _undecided(transaction: Transaction, what: str) -> LogNotUnderstood:
+    def _undecided(transaction: Transaction, what: str, advice: str) -> LogNotUnderstood:
         return LogNotUnderstood(
-            f"{what}; widen the filters so that they hold all or none of its tables, or stop before it with --stop-before,"
-            " run what you need of it by hand, and continue after it with --start-after on a new --channel",
+            f"{what}; {advice}",
             file=transaction.file,
             position=transaction.offset,
             gtid=transaction.gtid,
