@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paraply._native import GtidSet, log_head
+from paraply._native import GtidSet, log_gtids, log_head
 from paraply.errors import UsageError
 from paraply.logs.file_order import check_order, missing_before, read_heads
 
@@ -63,6 +63,18 @@ def test_without_a_name_of_the_next_file_the_gtids_tell(tmp_path: Path) -> None:
     (tmp_path / "short").write_bytes(whole[:1500])
     with pytest.raises(UsageError, match="logs are missing that hold"):
         check(tmp_path / "short", second)
+
+
+def test_a_copy_that_was_made_before_the_end_of_its_file_is_refused(tmp_path: Path) -> None:
+    whole, gtids = Path(FIRST).read_bytes(), str(log_gtids(FIRST))
+    crashed, next_one = tmp_path / "binlog.000001", tmp_path / "binlog.000002"
+    next_one.write_bytes(Path(SECOND).read_bytes())
+    crashed.write_bytes(whole[: len(whole) - (19 + 8 + len(log_head(FIRST).next_file or "") + 4)])
+    check(crashed, next_one)
+    crashed.write_bytes(whole[:1692])  # after the fifth transaction
+    assert str(log_gtids(str(crashed))) != gtids
+    with pytest.raises(UsageError, match=r"binlog\.000001 was not copied to its end: it lacks .*:6-19"):
+        check(crashed, next_one)
 
 
 def test_what_is_missing_before_the_first_file_is_told() -> None:

@@ -120,6 +120,10 @@ class LogPart:
         """Number of bytes to read from each file; empty for all."""
         return [mark.size for mark in self.marks]
 
+    def place(self, transaction: Transaction) -> tuple[int, int]:
+        """Return the number of a transaction's file in the load, and its offset."""
+        return self.first_file + self.paths.index(transaction.file), transaction.offset
+
 
 @dataclass(frozen=True, slots=True)
 class Scanned:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from paraply.logs.statement_text import decode_logged
 from paraply.schema.ddl.change import (
@@ -20,10 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from paraply._native import Transaction
+    from paraply.analysis.carried.plan import TablePlan
+    from paraply.analysis.table_versions import LogPlace
     from paraply.logs.feed import FeedItem
     from paraply.schema.ddl.change import SchemaChange
 
-__all__ = ["OPERATIONS", "ChosenTables", "StatementRow", "changed_tables", "statement_rows", "statement_text", "tables_in"]
+__all__ = [
+    "OPERATIONS",
+    "ChosenTables",
+    "PlannedTable",
+    "StatementRow",
+    "TableChoice",
+    "changed_tables",
+    "statement_rows",
+    "statement_text",
+    "tables_in",
+]
 
 OPERATIONS = ("create", "alter", "rename", "truncate", "drop", "drop database", "unknown")
 """Operations of statements."""
@@ -138,7 +150,32 @@ class ChosenTables:
         return (database, table) in self.tables or (not table and any(database == of for of, _ in self.tables))
 
 
-def statement_rows(item: FeedItem, tables: ChosenTables) -> Iterator[StatementRow]:
+@dataclass(frozen=True, slots=True)
+class PlannedTable:
+    """The only table of a plan, at one statement.
+
+    Attributes:
+        plan: The plan.
+        place: Place of the statement.
+    """
+
+    plan: TablePlan
+    place: LogPlace
+
+    def chooses(self, database: str, table: str) -> bool:
+        """Return True if the statement is about this table, and not about another one that has, or had, one of its names."""
+        spans = [span for span in self.plan.spans if span.holds(self.place)]
+        return not database or any(database == span.name[0] and table in ("", span.name[1]) for span in spans)
+
+
+class TableChoice(Protocol):
+    """Choice of tables at a statement."""
+
+    def chooses(self, database: str, table: str) -> bool:
+        """Return True if a statement about a table is about a chosen one."""
+
+
+def statement_rows(item: FeedItem, tables: TableChoice) -> Iterator[StatementRow]:
     """Yield the changes of chosen tables by the statement at the end of a batch.
 
     A statement that may concern any table of a database, or of all, is of every chosen table.

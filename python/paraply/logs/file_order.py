@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from paraply._native import GtidSet, LogHead
 
-__all__ = ["LogFile", "check_order", "missing_before", "read_heads"]
+__all__ = ["LogFile", "check_order", "missing_before", "problem_between", "read_heads", "refuse_twice"]
 
 _SHOWN = 400
 
@@ -78,7 +78,7 @@ def check_order(files: Sequence[LogFile]) -> None:
     Raises:
         UsageError: The files do not follow each other; the message states the problem and what to do.
     """
-    _refuse_twice(files)
+    refuse_twice(files)
     problem = _first_problem(files)
     if problem is None:
         return
@@ -110,7 +110,12 @@ def shown(gtids: GtidSet) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(gtids)} transactions)"
 
 
-def _refuse_twice(files: Sequence[LogFile]) -> None:
+def refuse_twice(files: Sequence[LogFile]) -> None:
+    """Refuse a file that is named twice, and copies of one log.
+
+    Raises:
+        UsageError: There is one; the message names it.
+    """
     seen: dict[tuple[int, int], LogFile] = {}
     contents: dict[tuple[object, ...], LogFile] = {}
     for file in files:
@@ -132,14 +137,14 @@ def _refuse_twice(files: Sequence[LogFile]) -> None:
 
 def _first_problem(files: Sequence[LogFile]) -> tuple[LogFile, str] | None:
     for older, newer in pairwise(files):
-        problem = _between(older, newer)
+        problem = problem_between(older, newer)
         if problem is not None:
             return newer, problem
     return None
 
 
-def _between(older: LogFile, newer: LogFile) -> str | None:
-    """Return the problem with a file that follows another one, or None."""
+def problem_between(older: LogFile, newer: LogFile) -> str | None:
+    """Return the problem with a file that follows another one, such as missing files between them; None if there is none."""
     if older.head is None or newer.head is None:
         return None
     same_server = older.head.server_id == newer.head.server_id
@@ -157,7 +162,7 @@ def _between(older: LogFile, newer: LogFile) -> str | None:
         return named
     if older.number is not None and newer.number is not None and older.stem == newer.stem and same_server:
         if newer.number == older.number + 1:
-            return None
+            return None if older.head.closed else _cut_off(older, newer)
         return f"{newer.name} does not follow {older.name}: {_missing_names(older.stem, older.number + 1, newer.number)}"
     if before is not None and after is not None and (older.head.first_gtid or newer.head.first_gtid):
         return _by_gtids(older, newer, before, after)
@@ -180,6 +185,22 @@ def _missing_names(stem: str, first: int, behind: int) -> str:
         return "the logs are out of order, or not of one server"
     names = f"{stem}.{first:06}" + ("" if first == last else f" to {stem}.{last:06}")
     return f"add {names}"
+
+
+def _cut_off(older: LogFile, newer: LogFile) -> str | None:
+    """Return the problem with a file that is not closed, although a later one exists, or None: after a crash it is whole, as a copy not.
+
+    A GTID list of MariaDB does not tell this, because its numbers need not be without gaps.
+    """
+    before, after = older.previous, newer.previous
+    if older.head is None or older.head.mariadb or before is None or after is None:
+        return None
+    from paraply._native import log_gtids
+
+    missing = (after - before) - log_gtids(older.path)
+    if not missing:
+        return None
+    return f"{older.name} was not copied to its end: it lacks {shown(missing)}, committed before {newer.name} was begun; copy it again"
 
 
 def _by_gtids(older: LogFile, newer: LogFile, before: GtidSet, after: GtidSet) -> str | None:

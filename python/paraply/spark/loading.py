@@ -19,6 +19,7 @@ from paraply.applier.selection.filters import parse_filters
 from paraply.errors import ParaplyError, UsageError
 from paraply.spark.inputs import found_logs, local_paths, renamed
 from paraply.spark.options import KEYS, MODES, Options
+from paraply.spark.sequence import check_sequence
 
 if TYPE_CHECKING:
     from paraply.analysis.typed import TypedColumn
@@ -66,13 +67,15 @@ class Load:
             divided: False if only the plan of the table is needed.
 
         Raises:
-            UsageError: There is no log, the logs lack the named tables or the point ``at``, or the table's columns are not known.
+            UsageError: There is no log, the logs do not follow each other, they lack the named tables or the point ``at``, or the table's
+                columns are not known.
             LogError: A log is damaged, and its end must be known.
         """
         places = found_logs(options.paths)
         copies = local_paths(places)
         with_places = dict(zip(copies, places, strict=True))
         try:
+            check_sequence(places, copies, gaps=options.gaps, typed=options.typed)
             return cls._of(options, places, copies, divided=divided)
         except ParaplyError as error:
             raise renamed(error, with_places) from None

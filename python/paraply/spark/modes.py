@@ -13,7 +13,7 @@ from paraply._native import row_schema
 from paraply.analysis.carried.rows import CarriedRows
 from paraply.analysis.parts import check_unchanged
 from paraply.analysis.rows import EventSource, RowSource, table_filter
-from paraply.analysis.statement_rows import ChosenTables, statement_rows
+from paraply.analysis.statement_rows import PlannedTable, TableChoice, statement_rows
 from paraply.analysis.trace import TraceSource
 from paraply.errors import ParaplyError, UsageError
 from paraply.logs.inputs import plain_name
@@ -147,7 +147,7 @@ def source_of(part: LogPart, plan: TablePlan | None, options: Options, schema: p
         for item, batches in row_items(part, plan, options, decoded_columns(schema, options)):
             yield from batches
             if options.statements:
-                yield from statement_batches(item, options, plan)
+                yield from statement_batches(item, options, part, plan)
 
 
 def row_items(
@@ -171,16 +171,19 @@ def decoded_columns(schema: pa.Schema, options: Options) -> list[str]:
     return list(dict.fromkeys(native)) or ["position"]
 
 
-def wanted_statements(item: FeedItem, options: Options, tables: ChosenTables) -> list[dict[str, object]]:
+def wanted_statements(item: FeedItem, options: Options, tables: TableChoice) -> list[dict[str, object]]:
     """Return the rows of the statement at the end of a batch, if the options choose it."""
     if not item.changes or not options.takes(item.batch[len(item.batch) - 1]):
         return []
     return [row.values() for row in statement_rows(item, tables)]
 
 
-def statement_batches(item: FeedItem, options: Options, plan: TablePlan | None) -> Iterator[pa.RecordBatch]:
+def statement_batches(item: FeedItem, options: Options, part: LogPart, plan: TablePlan | None) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a statement, with null images."""
-    rows = wanted_statements(item, options, options.chosen if plan is None else ChosenTables(tables=frozenset(plan.names)))
+    if not item.changes:
+        return
+    tables: TableChoice = options.chosen if plan is None else PlannedTable(plan, part.place(item.batch[len(item.batch) - 1]))
+    rows = wanted_statements(item, options, tables)
     if rows:
         kinds = {field.name: field.type for field in row_schema()} | {"statement": pa.string()}
         names: Sequence[str] = [name for name in rows[0] if name in kinds]

@@ -47,7 +47,7 @@ KEYS = ("key_before", "key_after")
 MODES = {"transactions": TRANSACTIONS, "rows": ROWS, "events": EVENTS}
 KNOWN = (
     "path", "paths", "mode", "columns", "tables", "since", "until", "gtids", "at", "statements", "unknown_tables", "earlier_tables",
-    "scheme", "schema_dump", "schema_from", "values", "split", "max_bytes",
+    "scheme", "schema_dump", "schema_from", "values", "split", "max_bytes", "gaps",
 )  # fmt: skip
 TRUTHS = {"true": True, "false": False}
 
@@ -74,6 +74,7 @@ class Options:
         values: ``text`` or ``typed``.
         split: Size of a part in bytes.
         max_bytes: Most bytes in a batch of a stream; None for all available bytes.
+        gaps: True if logs may be missing between those that are read, or may be of several servers.
     """
 
     paths: tuple[str, ...] = ()
@@ -93,6 +94,7 @@ class Options:
     values: str = "text"
     split: int = SPLIT
     max_bytes: int | None = None
+    gaps: bool = False
 
     @classmethod
     def of(cls, options: dict[str, str]) -> Options:
@@ -123,6 +125,7 @@ class Options:
             values=values_of(given.get("values", "text")),
             split=bytes_of("split", given.get("split")) or SPLIT,
             max_bytes=bytes_of("max_bytes", given.get("max_bytes")),
+            gaps=truth_of("gaps", given.get("gaps", "false")),
         )
         made.check()
         return made
@@ -142,6 +145,8 @@ class Options:
                     raise UsageError(f"mode events cannot select by {option}; use mode rows, or `where`")
         if self.values == "typed" and self.mode != "rows":
             raise UsageError("values=typed needs mode rows")
+        if self.gaps and self.typed:
+            raise UsageError("gaps=true: a missing log may change the table's definition, so rows after it are read with values=text only")
         if self.schema_dump and self.schema_from:
             raise UsageError("schema_dump and schema_from are both definitions at the start of the logs: give one of them")
         table_filter(self.tables)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from paraply.analysis.table_versions import Line, LogPlace, Name, Version
     from paraply.schema.model import Column, Table
 
-__all__ = ["Carried", "Form", "TablePlan", "plan_of"]
+__all__ = ["Carried", "Form", "NamedSpan", "TablePlan", "plan_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,32 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedSpan:
+    """Part of the logs in which a table has one name.
+
+    Attributes:
+        name: Database and table.
+        start: Place of the statement after which it has the name.
+        end: Place of the last statement under this name; None to the end of the logs.
+        first: True if the statement at the start is the first one of the table, such as its creation.
+    """
+
+    name: Name
+    start: LogPlace
+    end: LogPlace | None
+    first: bool
+
+    def holds(self, place: LogPlace) -> bool:
+        """Return True if a statement at a place finds the table under this name, or creates it.
+
+        >>> span = NamedSpan(("shop", "tag"), (0, 400), (1, 700), True)
+        >>> [span.holds(place) for place in ((0, 399), (0, 400), (1, 700), (1, 701))]
+        [False, True, True, False]
+        """
+        return (self.start < place or (self.first and self.start == place)) and (self.end is None or place <= self.end)
+
+
+@dataclass(frozen=True, slots=True)
 class TablePlan:
     """How the rows of a table are read.
 
@@ -72,6 +98,7 @@ class TablePlan:
         key: Names of the primary key's columns; empty without one.
         forms: The definitions in the log.
         steady_key: True if the primary key had the same columns, with the same values, all the time.
+        spans: Where the table has which name, to tell its statements from those of other tables of these names.
     """
 
     table: Table
@@ -79,6 +106,7 @@ class TablePlan:
     key: tuple[str, ...]
     forms: tuple[Form, ...]
     steady_key: bool
+    spans: tuple[NamedSpan, ...] = ()
 
     @property
     def names(self) -> list[Name]:
@@ -102,10 +130,17 @@ def plan_of(line: Line, earlier: list[Line], name: Name) -> TablePlan:
         raise NotKnown
     forms = [form for form in _forms_of(line, table) if form is not None]
     steady = _keeps_key(line, table, forms)
+    spans = _spans_of(line)
     for other in earlier:
+        spans += [span for span in _spans_of(other) if span.name == name]
         forms += [replace(form, last=False) for form in _forms_of(other, table, by_name=True) if form.name == name]
     columns = tuple(typed_columns(table))
-    return TablePlan(table, columns, primary_key(table), tuple(forms), steady)
+    return TablePlan(table, columns, primary_key(table), tuple(forms), steady, tuple(spans))
+
+
+def _spans_of(line: Line) -> list[NamedSpan]:
+    """Return the names of a table, each with the part of the logs in which it has it."""
+    return [NamedSpan(version.name, *line.span(number), number == 0) for number, version in enumerate(line.versions)]
 
 
 def primary_key(table: Table) -> tuple[str, ...]:

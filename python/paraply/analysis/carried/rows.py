@@ -14,7 +14,7 @@ from paraply.schema.catalog import SchemaCatalog
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from paraply._native import Transaction, TransactionBatch, WriteSets
+    from paraply._native import TransactionBatch, WriteSets
     from paraply.analysis.carried.plan import Form, TablePlan
     from paraply.analysis.parts import LogPart
     from paraply.logs.feed import FeedItem
@@ -85,7 +85,7 @@ class CarriedRows:
         if not len(batch):
             self._active = []
             return
-        first, last = (self._place(batch[index]) for index in (0, len(batch) - 1))
+        first, last = (self._part.place(batch[index]) for index in (0, len(batch) - 1))
         forms = self._plan.forms
         self._active = [number for number, form in enumerate(forms) if _holds(form, first)]
         names = {forms[number].name for number in self._active}
@@ -95,9 +95,6 @@ class CarriedRows:
                 self._active.append(number)
         for number in self._active:
             self._decoder(number).begin(batch, catalog)
-
-    def _place(self, transaction: Transaction) -> tuple[int, int]:
-        return self._part.first_file + self._part.paths.index(transaction.file), transaction.offset
 
     def _decoder(self, number: int) -> RowDecoder:
         if number not in self._decoders:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from paraply.analysis.table_versions import lines_of
 from paraply.errors import LogTruncated, ParaplyError, UsageError
 from paraply.spark.inputs import found_logs, in_order, local_paths, renamed
 from paraply.spark.loading import LogPartition, plan_for
+from paraply.spark.sequence import check_next
 from paraply.spark.stream.offsets import Floor, Offsets, floor_in, key_of, left_behind, logs_in_offset, with_floor
 
 if TYPE_CHECKING:
@@ -80,6 +82,7 @@ class Followed:
         self._files: dict[str, FollowedFile] = {}
         self._split = min(options.split, options.max_bytes or options.split)
         self._floor: Floor | None = None
+        self._checked: set[str] = set()
 
     def begin(self, start: Offsets) -> None:
         """Take over what the first offset has of the logs before it; these need not be there, and are not read."""
@@ -142,7 +145,11 @@ class Followed:
         """Return the offset up to which logs can be read: all, or about ``limit`` bytes from the start, at least one piece.
 
         A log that was read to its end leaves the offset if there is a later one of its series.
+
+        Raises:
+            UsageError: Logs are missing between two of these, or a log has gone before it was read to its end.
         """
+        self._check_sequence(start)
         ends = self._ends(start, limit)
         gone = [name for name in ends if self._leaves(name, ends)]
         logs = {name: end for name, end in ends.items() if name not in gone}
@@ -153,6 +160,16 @@ class Followed:
         if not position and before.tables is None and not gone:
             return dict(logs)
         return with_floor(logs, position, catalog)
+
+    def _check_sequence(self, start: Offsets) -> None:
+        """Check that each new log of a series follows the one before it."""
+        names = [] if self._options.gaps else [name for name, _ in self._in_order() if not left_behind(name, start)]
+        for before, name in pairwise(names):
+            if name in self._checked or in_order(before)[0] != in_order(name)[0]:
+                continue
+            places = [self._files[each].place for each in (before, name)]
+            check_next(places, local_paths(places), typed=self._options.typed)
+            self._checked.add(name)
 
     def _ends(self, start: Offsets, limit: int | None) -> dict[str, int]:
         """Return the end of each log that is not left behind."""

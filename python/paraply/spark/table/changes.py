@@ -30,6 +30,9 @@ __all__ = ["TableChanges", "failing", "place_column"]
 READ = ("position", "gtid", "committed_at", "operation", "before", "after", "xid", "absent", "file", "transaction_offset", "row")
 PLACE = "struct<file:bigint,offset:bigint,row:bigint>"
 """Place of a row in the logs of a load: the number of its file, and the offset and the row of its transaction."""
+MOST = (1 << 63) - 1
+"""More than the number of any row of a transaction."""
+IN_EARLIER = ", or set images='partial' to take it from the row's earlier changes"
 EMPTIED = f"struct<position:bigint,committed_at:timestamp,gtid:string,_place:{PLACE}>"
 
 
@@ -119,6 +122,8 @@ class TableChanges:
     def changes(self) -> DataFrame:
         """Return the row changes with checks of what the log must have."""
         whole = ~F.col("operation").isin("delete")
+        numbers = F.create_map(*(F.lit(value) for number, place in enumerate(self.places) for value in (place, number)))
+        place = F.struct(F.try_element_at(numbers, F.col("file")), "transaction_offset", "row").cast(PLACE)
         lacking = F.array_intersect("absent", F.array(*map(F.lit, self.wanted())))
         open_xa = F.concat(
             F.lit(f"{self.table} has rows of the XA transaction "), "xid", F.lit(", whose end is not looked at: leave it out")
@@ -130,15 +135,26 @@ class TableChanges:
             F.col("transaction_offset").cast("string"),
             F.lit(" of "),
             F.col("file"),
-            F.lit(": leave it out with columns, or set images='partial' if the log has partial images"),
+            F.lit(": leave it out with columns"),
+            F.when(F.size(F.array_except(lacking, self.lost_columns(place))) > 0, F.lit(IN_EARLIER)).otherwise(F.lit("")),
         )
         checked = self.rows.select(*(READ if not self.plan.key else (*READ, "key_before", "key_after")))
         checked = checked.where(F.when(F.col("xid").isNotNull(), failing(open_xa)).otherwise(F.lit(True)))
         if self.images == "full":
             checked = checked.where(F.when(whole & (F.size(lacking) > 0), failing(unknown)).otherwise(F.lit(True)))
-        numbers = F.create_map(*(F.lit(value) for number, place in enumerate(self.places) for value in (place, number)))
-        number = F.try_element_at(numbers, F.col("file"))
-        return checked.withColumn("_place", F.struct(number, "transaction_offset", "row").cast(PLACE))
+        return checked.withColumn("_place", place)
+
+    def lost_columns(self, place: Column) -> Column:
+        """Return the columns of a row that may be unknown although its image has all columns: generated, added or converted later."""
+        generated = {column.name for column in self.plan.table.columns if column.generated is not None}
+        cases = []
+        for form in self.plan.forms:
+            sources = zip(self.plan.columns, form.sources, strict=True)
+            lost = {column.name for column, source in sources if not source.known or source.conversions}
+            if lost and form.end is not None:
+                within = (place_column((*form.start, MOST)) < place) & (place <= place_column((*form.end, MOST)))
+                cases.append((within, names_column(lost | generated)))
+        return reduce(lambda rest, case: F.when(case[0], case[1]).otherwise(rest), cases, names_column(generated))
 
     def wanted(self) -> list[str]:
         """Return the columns that must be known: those of the result and of the key."""
@@ -244,6 +260,11 @@ def failing(text: Column, kind: str = "boolean") -> Column:
     """Return an expression that ends the query with a usage error."""
     fields = F.to_json(F.struct(F.lit("UsageError").alias("class"), text.alias("message")))
     return F.raise_error(F.concat(F.lit("UsageError: "), text, F.lit(f"\n{MARK}"), fields)).cast(kind)
+
+
+def names_column(names: set[str]) -> Column:
+    """Return names as a list."""
+    return F.array(*map(F.lit, sorted(names))).cast("array<string>")
 
 
 def place_column(place: tuple[int, int, int]) -> Column:
