@@ -170,3 +170,10 @@ def test_partial_images_are_completed(spark: SparkSession, truth: Log) -> None:
     found = current(spark, log, "shop.customer", images="partial")
     assert found.count() == found.select("id").distinct().count() > 50
     assert found.where("email is null").count() == 0
+
+
+@pytest.mark.truth
+def test_documents_are_not_taken_from_before_a_partial_update(truth: Log) -> None:
+    on_the_driver: Any = None
+    with pytest.raises(UsageError, match=r"the JSON column doc cannot be taken .* partial JSON updates; leave it out"):
+        current(on_the_driver, str(truth("mysql-binlog/partial-json.binlog")), "shop.orders", images="partial")

@@ -15,7 +15,7 @@ from paraply.errors import UsageError
 from paraply.spark.failures import MARK
 from paraply.spark.loading import Load
 from paraply.spark.options import Options
-from paraply.spark.table.checks import check_line, starts_empty
+from paraply.spark.table.checks import check_documents, check_line, starts_empty
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -115,6 +115,8 @@ class TableChanges:
         for name in columns:
             if name not in names:
                 raise UsageError(f"{table} has no column `{name}`; it has {', '.join(names)}", table=table)
+        if images == "partial":
+            check_documents(table, plan, list(columns) or names, load.copies)
         reader = spark.read.format("binlog").options(**given)
         rows = reader.load(logs if isinstance(logs, str) else list(logs))
         return cls(table, rows, plan, emptied, list(columns) or names, images, None if isinstance(base, str) else base, load.places)
