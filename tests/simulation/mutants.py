@@ -81,6 +81,7 @@ def _changed(function: FunctionType, mutant: Mutant) -> Any:
 ORDER = "applier.commit.commit_order:CommitOrder."
 JOBS = "applier.schedule.job_list:JobList."
 WORKER = "applier.execute.worker:Worker."
+RESOLUTION = "applier.execute.resolution:"
 COORDINATOR = "applier.schedule.coordinator:Coordinator."
 POLICY = "applier.schedule.policy."
 FILES = "targets.progress.file_ledger:"
@@ -205,13 +206,13 @@ _WORKERS = [
     Mutant(WORKER + "_replay", "job.block.split()", "job.block.split()[1:]"),
     Mutant(WORKER + "_replay", "part_of_job=True", "part_of_job=False", harmless="at most-of-the-time neighbours may change places"),
     Mutant(WORKER + "_replay", "self._run.order.wait_for(job.ticket, job.number - 1)\n    self._run.order.wait_turn(job.ticket)", "pass"),
-    Mutant(WORKER + "_fail", "order.wait_for(job.ticket, job.number - 1)", "pass"),
+    Mutant(RESOLUTION + "end_run", "run.order.wait_for(job.ticket, job.number - 1)", "pass"),
     Mutant(
-        WORKER + "_fail",
-        "order.wait_for(job.ticket, job.number - 1)\n    order.wait_turn(job.ticket)\n    order.finish(job.ticket, error)",
+        RESOLUTION + "end_run",
+        "run.order.wait_for(job.ticket, job.number - 1)\n    run.order.wait_turn(job.ticket)\n    run.order.finish(job.ticket, error)",
         "pass",
     ),
-    Mutant(WORKER + "_apply_job", "self._replay(job)", "self._fail(job, job.block, error)"),
+    Mutant(WORKER + "_apply_job", "self._replay(job)", "self._resolve(job, job.block, error)"),
     Mutant(
         WORKER + "process",
         "except PrecedingFailed as error:\n        self._rollback()",

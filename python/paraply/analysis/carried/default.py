@@ -27,7 +27,7 @@ def stored_default(column: Column) -> Value | None:
     >>> from paraply.schema.model import Column, Default
     >>> stored_default(Column("n", "decimal", 10, 2, default=Default("literal", "1.5", "number")))
     '1.50'
-    >>> stored_default(Column("n", "int", nullable=False))
+    >>> stored_default(Column("n", "int", nullable=False, default=Default("none")))
     '0'
     """
     default = column.default

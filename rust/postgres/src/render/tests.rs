@@ -115,10 +115,11 @@ fn without_a_key_exactly_one_equal_row_is_changed() {
 }
 
 #[test]
-fn a_null_in_the_best_key_leads_to_the_next() {
+fn a_null_in_the_best_key_leads_to_the_next_with_a_statement_for_each_row() {
     let a = vec![Some(Value::Int(1)), Some(Value::Null), Some(Value::Null)];
-    let got = rendered(&table(&[&[1], &[0]]), &[Change::Delete(&a)]).unwrap();
-    assert_eq!(got[0].0, r#"DELETE FROM "d"."t" WHERE "id" IN ('1')"#);
+    let got = rendered(&table(&[&[1], &[0]]), &[Change::Delete(&a), Change::Delete(&a)]).unwrap();
+    let sql = r#"DELETE FROM "d"."t" WHERE "id"='1'"#.to_owned();
+    assert_eq!(got, [(sql.clone(), 1), (sql, 1)]);
 }
 
 #[test]
