@@ -19,7 +19,7 @@ __all__ = ["Comparison", "Tools", "compare", "logs_below"]
 
 MOST_SHOWN = 20
 UNKNOWN = b"!! Don't know"
-"""What MySQL's tool prints for a type that it does not know, such as GEOMETRY; it prints no value behind that."""
+"""Text of MySQL's tool for a type that it does not know, such as GEOMETRY; no value follows it."""
 Image = list[tuple[str, str | None]]
 
 

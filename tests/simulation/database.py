@@ -32,7 +32,7 @@ class Fault(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the database is like.
+    """Properties of the database.
 
     Attributes:
         lock_timeout: Seconds after which a lock wait ends with an error.

@@ -42,7 +42,7 @@ class Abandoned(BaseException):
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a seed chooses among threads.
+    """Choice among threads by a seed.
 
     Attributes:
         switch: Chance that a step lets another thread run.

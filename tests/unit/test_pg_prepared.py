@@ -9,8 +9,8 @@ import pytest
 
 from paraply.targets.postgres.connection import StatementFailed
 from paraply.targets.postgres.errors import SqlError
-from paraply.targets.postgres.prepared import PreparedStatements
-from paraply.targets.postgres.renderer import Rendered
+from paraply.targets.postgres.rows.prepared import PreparedStatements
+from paraply.targets.postgres.rows.renderer import Rendered
 
 
 class Server:

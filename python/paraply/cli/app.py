@@ -14,9 +14,9 @@ from typer.core import TyperGroup
 
 from paraply.cli.service.config import CONFIG_KEY, CONFIGURED
 from paraply.cli.service.options import with_service_options
-from paraply.cli.summaries import EPILOG, PURPOSE
 from paraply.cli.terminal.output import debug_before_command, error_object, one_line, print_json, show_failure, stderr
 from paraply.cli.terminal.panels import group_commands, group_options
+from paraply.cli.terminal.summaries import EPILOG, PURPOSE
 from paraply.errors import Stopped
 
 __all__ = ["app", "main"]

@@ -22,7 +22,7 @@ BATCH_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class LakeOptions:
-    """What is read, and where it is written.
+    """Options of a run: the logs to read, and the lake to write.
 
     Attributes:
         logs: Binlogs or relay logs, in order, as ``open_log`` takes them.

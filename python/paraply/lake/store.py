@@ -107,7 +107,7 @@ def open_store(into: str, form: str) -> Store:
         from paraply.lake.delta import DeltaStore
 
         return DeltaStore(into)
-    from paraply.lake.iceberg import IcebergStore
+    from paraply.lake.iceberg.store import IcebergStore
 
     return IcebergStore(into)
 

@@ -29,7 +29,7 @@ __all__ = ["LakeReport", "LakeWriter"]
 
 @dataclass(slots=True)
 class LakeReport:
-    """What a run has done.
+    """Result of a run.
 
     Attributes:
         into: The lake.

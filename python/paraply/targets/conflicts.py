@@ -15,7 +15,7 @@ from paraply._native import Catalog, row_events, single_rows
 from paraply.errors import ApplyFailed, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from paraply._native import Block, SingleRow
     from paraply.schema.model import Key, Table
@@ -30,12 +30,20 @@ __all__ = [
     "OnConflict",
     "PartWriter",
     "Resolver",
+    "insert_statements",
     "parse_on_conflict",
     "row_key",
 ]
 
 CONFLICT_TABLE = "paraply.conflict"
 """Table of the conflicts, in the target."""
+
+_INSERT = (
+    f"INSERT INTO {CONFLICT_TABLE} (channel_name, gtid, log_file, log_position, committed_at, found_at, table_database, table_name,"
+    " operation, cause, outcome, detail, row_key, row_before, row_after) VALUES "
+)
+_INSERT_BYTES = 256 * 1024
+"""Bytes of values after which another INSERT begins."""
 
 MISSING: Literal["missing row"] = "missing row"
 DUPLICATE: Literal["duplicate key"] = "duplicate key"
@@ -106,6 +114,37 @@ class Conflict:
     key: str
     before: str | None
     after: str | None
+
+
+def insert_statements(
+    channel: str, block: Block, conflicts: Iterable[Conflict], *, committed: str, found: str, literal: Callable[[str], str]
+) -> Iterator[str]:
+    """Yield statements that write conflicts of a block into the table of conflicts.
+
+    Args:
+        channel: The channel.
+        block: The block.
+        conflicts: Its conflicts.
+        committed: SQL of the time of the block's commit on the source.
+        found: SQL of the present time.
+        literal: Returns a text as SQL.
+    """
+
+    def text(value: str | None) -> str:
+        return "NULL" if value is None else literal(value)
+
+    head = ", ".join((literal(channel), text(block.first_gtid), literal(block.file), str(block.offset), committed, found))
+    values: list[str] = []
+    size = 0
+    for one in conflicts:
+        texts = (one.database, one.table, one.operation, one.cause, one.outcome, one.detail, one.key, one.before, one.after)
+        values.append(f"({head}, {', '.join(map(text, texts))})")
+        size += len(values[-1])
+        if size > _INSERT_BYTES:
+            yield _INSERT + ", ".join(values)
+            values, size = [], 0
+    if values:
+        yield _INSERT + ", ".join(values)
 
 
 class ConflictSession(Protocol):

@@ -9,8 +9,8 @@ import re
 import pytest
 
 from paraply.cli.app import COMMANDS, app, made
-from paraply.cli.summaries import SUMMARIES
 from paraply.cli.terminal.overview import overview, print_overview
+from paraply.cli.terminal.summaries import SUMMARIES
 
 
 @pytest.mark.parametrize("width", [60, 79, 80, 100, 133, 200])

@@ -59,9 +59,9 @@ def test_reading_makes_no_catalog(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_state_without_a_source_of_an_older_version_is_continued(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     old = marker_rows(state(1)).drop_columns("source")
-    for module in ("delta", "iceberg"):
+    for module in ("delta", "iceberg.store"):
         monkeypatch.setattr(f"paraply.lake.{module}.marker_rows", lambda _: old)
-    monkeypatch.setattr("paraply.lake.iceberg.marker_schema", lambda: old.schema)
+    monkeypatch.setattr("paraply.lake.iceberg.store.marker_schema", lambda: old.schema)
     open_store(str(tmp_path), form).publish(state(1))
     monkeypatch.undo()
     store = open_store(str(tmp_path), form)

@@ -90,7 +90,7 @@ class NamedSpan:
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """How the rows of a table are read.
+    """Plan by which the rows of a table are read.
 
     Attributes:
         table: The definition under which rows are given.

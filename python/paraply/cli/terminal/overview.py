@@ -9,8 +9,8 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 
-from paraply.cli.summaries import EPILOG, PURPOSE, ROOT_OPTIONS, SUMMARIES
 from paraply.cli.terminal.panels import command_groups
+from paraply.cli.terminal.summaries import EPILOG, PURPOSE, ROOT_OPTIONS, SUMMARIES
 
 __all__ = ["overview", "print_overview"]
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.postgres.branches import PgBranches
     from paraply.targets.postgres.connection import PgConnection
-    from paraply.targets.postgres.last_writer import PgLastWriter
     from paraply.targets.postgres.progress.store import Channel
-    from paraply.targets.postgres.renderer import Renderer
+    from paraply.targets.postgres.rows.last_writer import PgLastWriter
+    from paraply.targets.postgres.rows.renderer import Renderer
     from paraply.targets.postgres.xa import LeftOut
     from paraply.targets.progress.gtid_ledger import ProgressLedger
     from paraply.targets.protocol import LocalTime

@@ -17,13 +17,13 @@ from paraply.errors import (
 )
 from paraply.targets.conflicts import Resolver
 from paraply.targets.ddl_answer import name_way_on
-from paraply.targets.postgres.conflicts import SavepointWriter, inserts
 from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.ddl.schema_change import DdlPlan, MustBeEmpty, MustLack
 from paraply.targets.postgres.errors import TOO_LARGE, failure
-from paraply.targets.postgres.last_writer import ANY_ROWS
-from paraply.targets.postgres.prepared import PreparedStatements
 from paraply.targets.postgres.progress.source_tables import drop_table, store_table
+from paraply.targets.postgres.rows.conflicts import SavepointWriter, inserts
+from paraply.targets.postgres.rows.last_writer import ANY_ROWS
+from paraply.targets.postgres.rows.prepared import PreparedStatements
 from paraply.targets.postgres.xa import XA_REFUSED
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.conflicts import Conflict
     from paraply.targets.postgres.definitions import PgContext
-    from paraply.targets.postgres.renderer import Rendered
+    from paraply.targets.postgres.rows.renderer import Rendered
     from paraply.targets.two_phase import Branch
 
 __all__ = ["PostgresSession"]

@@ -10,7 +10,6 @@ from paraply.errors import ConnectionFailed, ParaplyError, UsageError
 from paraply.schema.ddl.change import AlterDatabase, Irrelevant
 from paraply.targets.ddl_answer import name_way_on
 from paraply.targets.postgres.branches import PgBranches, check_two_phase
-from paraply.targets.postgres.conflicts import create_conflict_table
 from paraply.targets.postgres.connection import PgConnection, StatementFailed, is_local
 from paraply.targets.postgres.ddl.create import create_source_table
 from paraply.targets.postgres.ddl.schema_change import MustBeEmpty, TableKey, plan_changes
@@ -18,7 +17,6 @@ from paraply.targets.postgres.ddl.statement_time import StatementTime
 from paraply.targets.postgres.definitions import PgContext, SourceDefinitions
 from paraply.targets.postgres.embedded import EmbeddedPostgres
 from paraply.targets.postgres.errors import failure
-from paraply.targets.postgres.last_writer import PgLastWriter
 from paraply.targets.postgres.lock_waits import describe_holders, lock_holders, patiently
 from paraply.targets.postgres.privileges import check_user
 from paraply.targets.postgres.progress.channel_control import PgChannelControl
@@ -27,8 +25,10 @@ from paraply.targets.postgres.progress.diverged import read_diverged, write_dive
 from paraply.targets.postgres.progress.source_tables import load_tables, read_standing
 from paraply.targets.postgres.progress.status_row import PgStatusRow, open_status_row
 from paraply.targets.postgres.progress.store import Channel, look, open_channel
-from paraply.targets.postgres.renderer import Renderer
-from paraply.targets.postgres.row_forecast import check_definitions, check_rows
+from paraply.targets.postgres.rows.conflicts import create_conflict_table
+from paraply.targets.postgres.rows.last_writer import PgLastWriter
+from paraply.targets.postgres.rows.renderer import Renderer
+from paraply.targets.postgres.rows.row_forecast import check_definitions, check_rows
 from paraply.targets.postgres.session import PostgresSession
 from paraply.targets.postgres.table_check import refuse_preserve
 from paraply.targets.postgres.xa import LeftOut, read_left_out

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import ServerError
 from paraply.runtime import runtime
-from paraply.targets.conflicts import DUPLICATE, MISSING, Misfit, OnConflict, Resolver
+from paraply.targets.conflicts import DUPLICATE, MISSING, Misfit, OnConflict, Resolver, insert_statements
 from paraply.targets.mysql.errors import NO_SUCH_ROW
 from paraply.targets.mysql.rows.row_finder import DUPLICATE as DUPLICATE_CODES
 from paraply.targets.mysql.rows.sequences import row_statements
@@ -49,13 +49,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS paraply.conflict (
   row_after LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the row after the change, a JSON object',
   KEY (channel_name, gtid)
 ) ENGINE=InnoDB"""
-_COLUMNS = (
-    "channel_name, gtid, log_file, log_position, committed_at, found_at, table_database, table_name, operation, cause, outcome, detail,"
-    " row_key, row_before, row_after"
-)
 _EXISTS = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name='conflict'"
-_INSERT_BYTES = 256 * 1024
-"""Bytes of values after which another INSERT begins."""
 
 
 class _Writer:
@@ -151,24 +145,8 @@ def _inserts(context: MySqlContext, block: Block, conflicts: Sequence[Conflict])
     """Yield statements that record conflicts."""
     committed = "NULL" if block.committed_at is None else _moment(block.committed_at)
     found = _moment(int(runtime.now() * 1e6))  # the session's own clock is the source's, set by SET timestamp
-    head = ", ".join((text_literal(context.store.channel), _text(block.first_gtid), text_literal(block.file), str(block.offset), committed))
-    values: list[str] = []
-    for conflict in conflicts:
-        texts = (
-            conflict.database, conflict.table, conflict.operation, conflict.cause, conflict.outcome, conflict.detail, conflict.key,
-            conflict.before, conflict.after,
-        )  # fmt: skip
-        values.append(f"({head}, {found}, {', '.join(map(_text, texts))})")
-        if sum(map(len, values)) > _INSERT_BYTES:
-            yield f"INSERT INTO paraply.conflict ({_COLUMNS}) VALUES {', '.join(values)}"
-            values = []
-    if values:
-        yield f"INSERT INTO paraply.conflict ({_COLUMNS}) VALUES {', '.join(values)}"
+    yield from insert_statements(context.store.channel, block, conflicts, committed=committed, found=found, literal=text_literal)
 
 
 def _moment(microseconds: int) -> str:
     return f"TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {microseconds} MICROSECOND"
-
-
-def _text(value: str | None) -> str:
-    return "NULL" if value is None else text_literal(value)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paraply.targets.postgres.connection import PgConnection
-    from paraply.targets.postgres.renderer import Rendered, Renderer
+    from paraply.targets.postgres.rows.renderer import Rendered, Renderer
 
 __all__ = ["PreparedStatements"]
 

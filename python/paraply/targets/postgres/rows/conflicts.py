@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paraply.errors import RowNotFound
-from paraply.targets.conflicts import DUPLICATE, MISSING, Misfit, OnConflict
+from paraply.targets.conflicts import DUPLICATE, MISSING, Misfit, OnConflict, insert_statements
 from paraply.targets.postgres.connection import StatementFailed
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.types import quote_literal
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.targets.conflicts import Conflict
     from paraply.targets.postgres.connection import PgConnection
-    from paraply.targets.postgres.renderer import Rendered
+    from paraply.targets.postgres.rows.renderer import Rendered
 
 __all__ = ["SavepointWriter", "create_conflict_table", "inserts"]
 
@@ -27,12 +27,6 @@ _TABLE = b"""CREATE TABLE IF NOT EXISTS paraply.conflict (
   log_position bigint NOT NULL, committed_at timestamptz, found_at timestamptz NOT NULL, table_database text NOT NULL,
   table_name text NOT NULL, operation text NOT NULL, cause text NOT NULL, outcome text NOT NULL, detail text NOT NULL,
   row_key text NOT NULL, row_before text, row_after text)"""
-_COLUMNS = (
-    "channel_name, gtid, log_file, log_position, committed_at, found_at, table_database, table_name, operation, cause, outcome, detail,"
-    " row_key, row_before, row_after"
-)
-_INSERT_BYTES = 256 * 1024
-"""Bytes of values after which another INSERT begins."""
 
 
 class SavepointWriter:
@@ -91,20 +85,5 @@ def inserts(channel: str, block: Block, conflicts: Sequence[Conflict]) -> Iterat
     """Yield statements that record conflicts."""
     at = block.committed_at
     committed = "NULL" if at is None else f"TIMESTAMPTZ 'epoch' + INTERVAL '{at} microseconds'"
-    head = ", ".join((quote_literal(channel), _text(block.first_gtid), quote_literal(block.file), str(block.offset), committed))
-    values: list[str] = []
-    for conflict in conflicts:
-        texts = (
-            conflict.database, conflict.table, conflict.operation, conflict.cause, conflict.outcome, conflict.detail, conflict.key,
-            conflict.before, conflict.after,
-        )  # fmt: skip
-        values.append(f"({head}, clock_timestamp(), {', '.join(map(_text, texts))})")
-        if sum(map(len, values)) > _INSERT_BYTES:
-            yield f"INSERT INTO paraply.conflict ({_COLUMNS}) VALUES {', '.join(values)}".encode()
-            values = []
-    if values:
-        yield f"INSERT INTO paraply.conflict ({_COLUMNS}) VALUES {', '.join(values)}".encode()
-
-
-def _text(value: str | None) -> str:
-    return "NULL" if value is None else quote_literal(value)
+    for statement in insert_statements(channel, block, conflicts, committed=committed, found="clock_timestamp()", literal=quote_literal):
+        yield statement.encode()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.schema.model import Table
-    from paraply.targets.postgres.renderer import Rendered
+    from paraply.targets.postgres.rows.renderer import Rendered
 
 __all__ = ["ANY_ROWS", "PgLastWriter", "pg_literal"]
 

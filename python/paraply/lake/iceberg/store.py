@@ -9,8 +9,8 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 
 from paraply.errors import ApplyFailed, UsageError
-from paraply.lake.iceberg_files import Files, Rewriting
-from paraply.lake.iceberg_schema import described, evolve, go_back, storable
+from paraply.lake.iceberg.files import Files, Rewriting
+from paraply.lake.iceberg.schema import described, evolve, go_back, storable
 from paraply.lake.locking import local_folder, locked
 from paraply.lake.published import MARKER, Published, marker_rows, marker_schema, published_of
 

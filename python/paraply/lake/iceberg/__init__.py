@@ -1,0 +1,1 @@
+"""The Iceberg form of a lake."""

@@ -1,0 +1,1 @@
+"""Rows of a PostgreSQL target: their SQL, prepared statements, conflicts."""
