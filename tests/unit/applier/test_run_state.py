@@ -79,3 +79,13 @@ def test_a_long_gap_is_not_looked_over_with_each_commit(asked, monkeypatch):
     commits.count_committed(1, "0-1-11")
     assert commits.run.executed_text() == f"0-1-{10 + count}"
     assert str(commits.begun) == "0-1-10"
+
+
+def test_r24_the_first_times_of_a_cold_target_do_not_delay_the_search_for_blockers():
+    run = Commits(1, "", mariadb=False).run
+    for seconds in [0.008, 0.0004, 0.0005, 0.0004]:
+        run.apply_took(seconds)
+    assert run.apply_seconds == 0.0004
+    for _ in range(200):
+        run.apply_took(0.02)  # the target became slow
+    assert 0.01 < run.apply_seconds < 0.03

@@ -34,6 +34,8 @@ __all__ = ["RunState", "SharedTarget"]
 _log = logging.getLogger("paraply.applier")
 
 _STEP = 0.05
+_FIRST_TIMES = 32
+"""Number of first times of which the shortest counts: a target opens its tables, and reads what it has not in memory, at first."""
 _LOSS_SECONDS = 10.0
 """Time after a reported loss of the target in which further lost connections are not reported."""
 _EARLY = 64
@@ -149,6 +151,7 @@ class RunState:
         self.last_block: Block | None = None
         self.apply_seconds = 0.0
         """Running median of the time for applying or committing a block."""
+        self._times = 0
         self.started = runtime.perf_counter()
         self.foreign_blockers: tuple[int, ...] = ()
         self.timeline: Timeline | None = None
@@ -218,7 +221,11 @@ class RunState:
     def apply_took(self, seconds: float) -> None:
         """Move the median by one step; the size of an outlier, such as a lock wait, does not matter."""
         median = self.apply_seconds
-        self.apply_seconds = seconds if not median else median * (1 + _STEP if seconds > median else 1 - _STEP)
+        if self._times < _FIRST_TIMES:
+            self._times += 1
+            self.apply_seconds = min(median, seconds) if median else seconds
+        else:
+            self.apply_seconds = median * (1 + _STEP if seconds > median else 1 - _STEP)
 
     def contended(self, tables: Iterable[str]) -> None:
         """Count a conflict in which transactions of these tables blocked each other, one of them older than the other."""
