@@ -65,14 +65,24 @@ class PartWorkers:
         return True
 
     def begin(self, parts: Sequence[Block]) -> str:
-        """Start to apply and prepare parts; return the name shared by their branches."""
+        """Start to apply and prepare parts; return the name shared by their branches.
+
+        Raises:
+            ConnectionLost: A connection could not be opened; the worker connects again and tries as often as for one of its own.
+        """
         split = self._target.new_split()
         for number, part in enumerate(parts, start=1):
-            member = self._idle.pop() if self._idle else _Member(self._target.session())
+            member = self._idle.pop() if self._idle else self._new_member()
             member.branch = Branch(split, number)
             self._busy.append(member)
             self._work.append(self._pool.submit(member.session.prepare, part, member.branch))
         return split
+
+    def _new_member(self) -> _Member:
+        try:
+            return _Member(self._target.session())
+        except ConnectionFailed as error:
+            raise ConnectionLost(f"a connection for one part could not be opened: {error.message}") from error
 
     def join(self) -> None:
         """Wait until every part is prepared.
