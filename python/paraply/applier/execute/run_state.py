@@ -66,6 +66,8 @@ class SharedTarget:
     def session(self) -> Session:
         """Open a new session for the calling thread."""
         try:
+            if self.executor is not None:
+                self.executor.end_left()
             session = self._target.session()
         except ConnectionFailed as error:
             self.outage.lost(error)

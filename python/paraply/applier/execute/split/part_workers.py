@@ -52,6 +52,8 @@ class PartWorkers:
         self._busy: list[_Member] = []
         self._work: list[Future[None]] = []
         self._engaged = runtime.lock()
+        self._left: list[tuple[Branch, int]] = []
+        self._ending = runtime.lock()
         self._block: Block | None = None
         self._deciding = False
         self.splits = 0
@@ -70,6 +72,10 @@ class PartWorkers:
         Raises:
             ConnectionLost: A connection could not be opened; the worker connects again and tries as often as for one of its own.
         """
+        try:
+            self.end_left()
+        except ConnectionFailed as error:
+            raise ConnectionLost(f"parts of an earlier attempt could not be ended: {error.message}") from error
         split = self._target.new_split()
         for number, part in enumerate(parts, start=1):
             member = self._idle.pop() if self._idle else self._new_member()
@@ -129,11 +135,30 @@ class PartWorkers:
         try:
             self.end(commit=False)
         except ParaplyError as error:
-            _log.warning("parts of a transaction are still prepared; the next start ends them: %s", error)
+            _log.warning("parts of a transaction may still be prepared; they are ended when the server answers again: %s", error)
             for member in self._busy:
+                if member.branch is not None:
+                    self._left.append((member.branch, member.session.connection_id))
                 self._quietly(member.session.close)
             self._busy.clear()
             self._let_go()
+
+    def end_left(self) -> None:
+        """Roll back branches that could not be reached when their transaction was undone: their locks would block every other attempt.
+
+        Raises:
+            ConnectionFailed: The server still cannot be reached.
+        """
+        if not self._left:
+            return
+        with self._ending:
+            while self._left:
+                branch, connection_id = self._left[0]
+                try:
+                    self._target.end_branch(branch, connection_id, commit=False)
+                except TemporaryFailure as error:
+                    raise ConnectionFailed(f"a part of a transaction could not be ended: {error.message}") from error
+                del self._left[0]
 
     def decided(self, block: Block, *, committed: bool) -> None:
         """Finish the branches after the leader's connection broke during its commit, once the outcome is known.
