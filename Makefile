@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 install = $(BIN)/python tools/dependencies.py $(1) | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench cases collations versions docs faults proof proof-mutants second-decoder fuzz wheel wheel-check wheels lint-workflows supply advisories sbom man clean
+.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench cases collations versions docs faults proof proof-mutants conformance second-decoder fuzz wheel wheel-check wheels lint-workflows supply advisories sbom man clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,6 +110,9 @@ SECONDS ?= 300
 proof: build ## Simulate applies for SECONDS from ever new seeds, then decode the logs of PARAPLY_TRUTH twice
 	PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEED)- --seconds $(SECONDS)
 	$(if $(PARAPLY_TRUTH),PYTHONPATH=tests $(BIN)/python -m second_decoder $(PARAPLY_TRUTH) --seconds $(SECONDS))
+
+conformance: build ## Compare the model database of the simulation with MySQL, MariaDB and PostgreSQL for SECONDS each, from ever new seeds
+	PYTHONPATH=tests $(BIN)/python -m conformance --seeds $(SEED)-$(SEED)9999 --seconds $(SECONDS)
 
 proof-mutants: build ## Plant faults in the applier, and print which of them the simulation finds (an hour)
 	PYTHONPATH=tests $(BIN)/python -m simulation --mutants

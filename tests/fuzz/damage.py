@@ -1,4 +1,4 @@
-"""Damage that reaches what lies behind the checksums: random changes of whole logs, the same for the same seed."""
+"""Damage that reaches what lies behind the checksums: random changes of logs, texts and packets, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import struct
 import zlib
 from collections.abc import Callable, Sequence
 
-__all__ = ["damaged"]
+__all__ = ["changed", "damaged"]
 
 _HEADER = 19
 _INTERESTING = (0, 1, 0x7F, 0x80, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF)
@@ -28,6 +28,23 @@ def damaged(log: bytes, others: Sequence[bytes], source: random.Random) -> bytes
     if source.random() < 0.5:
         _renew_checksums(content)
     return bytes(content)
+
+
+def changed(content: bytes, chance: random.Random) -> bytes:
+    """Return bytes with some of them changed, cut, doubled or added."""
+    out = bytearray(content)
+    for _ in range(chance.randint(0, 4)):
+        at = chance.randrange(len(out) + 1)
+        match chance.randrange(4):
+            case 0:
+                out[at : at + 1] = bytes((chance.choice(_INTERESTING),))
+            case 1:
+                del out[at : at + chance.randrange(1, 20)]
+            case 2:
+                out[at:at] = chance.randbytes(chance.randrange(40))
+            case _:
+                out[at:at] = out[at : at + 30]
+    return bytes(out)
 
 
 def _flip(content: bytearray, _: bytes, source: random.Random) -> None:

@@ -20,6 +20,7 @@ import pytest
 
 from paraply._native import LogServer, ReplicaConnection
 from tests.conftest import ROOT
+from tests.fuzz.damage import changed
 
 SECONDS = float(os.environ.get("PARAPLY_FUZZ_SECONDS", "1"))
 SEED = int(os.environ.get("PARAPLY_FUZZ_SEED", "0"))
@@ -86,23 +87,6 @@ def login(greeting: bytes) -> bytes:
     return head + USER.encode() + b"\0" + bytes((len(proof),)) + proof + PLUGIN + b"\0"
 
 
-def changed(content: bytes, chance: random.Random) -> bytes:
-    """Return bytes with some of them changed, cut, doubled or added."""
-    out = bytearray(content)
-    for _ in range(chance.randint(0, 4)):
-        at = chance.randrange(len(out) + 1)
-        match chance.randrange(4):
-            case 0:
-                out[at : at + 1] = bytes((chance.choice((0, 1, 0x7F, 0x80, 0xFB, 0xFC, 0xFE, 0xFF)),))
-            case 1:
-                del out[at : at + chance.randrange(1, 20)]
-            case 2:
-                out[at:at] = chance.randbytes(chance.randrange(40))
-            case _:
-                out[at:at] = out[at : at + 30]
-    return bytes(out)
-
-
 def request(chance: random.Random) -> bytes:
     """Return a request as a replica sends it, or nearly so."""
     match chance.randrange(6):
@@ -156,6 +140,7 @@ def test_odd_packets_end_their_connection_only(server: LogServer, known: bool) -
         talk(port, random.Random(seed), known=known)
         longest = max(longest, time.monotonic() - began)
         seed += 1
+    print(f"{seed - SEED} connections of {'replicas' if known else 'strangers'}")
     assert longest < PATIENCE * 2, f"seed up to {seed}: a connection took {longest:.1f} s"
     connection = ReplicaConnection("127.0.0.1", port, USER, PASSWORD, tls={"mode": "disabled"})
     connection.execute("SET @source_binlog_checksum = 'CRC32'")

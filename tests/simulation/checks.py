@@ -24,10 +24,12 @@ class Watch:
     """
 
     def __init__(self, history: History, chance: random.Random) -> None:
-        self._history = history
+        self.history = history
         self._chance = chance
         self._before = self._sessions(history)
         self.seen: set[int] = set()
+        self.left: frozenset[int] = frozenset()
+        """Transactions that earlier runs committed, perhaps with gaps."""
         self.ordered = True
         """True while commits must keep the source's order."""
         self.database: Database | None = None
@@ -48,6 +50,7 @@ class Watch:
         """Take over what the database holds after a restart."""
         assert self.database is not None
         self.seen = set(self.database.committed())
+        self.left = frozenset(self.seen)
         self._low = 0
         self._fresh = FIRST_COMMITS
         self._raise()
@@ -73,7 +76,7 @@ class Watch:
             before = self._before[number]
             if before and before not in seen:
                 raise Fault(f"{number} is committed before {before} of the same session")
-            if missing := self._history.transactions[number - 1].needs - seen:
+            if missing := self.history.transactions[number - 1].needs - seen:
                 raise Fault(f"{number} is committed before {sorted(missing)}, on which it depends")
             seen.add(number)
             self._raise()
@@ -88,18 +91,42 @@ class Watch:
             Fault: It is not.
         """
         assert self.database is not None
-        stored = Stored(self.database)
-        if self._history.shape.gtids != "none":
+        if self.stored_numbers(Stored(self.database)) != self.seen:
+            raise Fault(
+                f"the progress says {sorted(self.stored_numbers(Stored(self.database)) ^ self.seen)} in another way than the commits"
+            )
+
+    def stored_numbers(self, stored: Stored) -> frozenset[int]:
+        """Return the numbers of the transactions that a progress names.
+
+        Raises:
+            Fault: It names one that the history does not have.
+        """
+        if self.history.shape.gtids != "none":
             executed = stored.executed().gtids
-            known = {one.number for one in self._history.transactions if one.gtid in executed}
-            if known != self.seen or len(executed) != len(known):
-                raise Fault(f"the progress says {executed}, and committed is {sorted(self.seen)}")
-            return
-        places, by_end = stored.places(), self._history.by_end
+            known = frozenset(one.number for one in self.history.transactions if one.gtid in executed)
+            if len(executed) != len(known):
+                raise Fault(f"the progress says {executed}, of which the history has {sorted(known)}")
+            return known
+        places, by_end = stored.places(), self.history.by_end
         low = by_end[places.offset] if places.offset else 0
-        known = {*range(1, low + 1), *(by_end[offset] for _, offset in places.done)}
-        if known != self.seen:
-            raise Fault(f"the progress says {sorted(known ^ self.seen)} in another way than the commits")
+        return frozenset((*range(1, low + 1), *(by_end[offset] for _, offset in places.done)))
+
+    def check_snapshot(self, seen: frozenset[int]) -> None:
+        """Check that a reader may see these transactions, and no others.
+
+        Raises:
+            Fault: The consistency level promises another state.
+        """
+        if self.ordered:
+            low = next(number for number in range(1, len(self.history.transactions) + 2) if number not in seen) - 1
+            if ahead := [number for number in seen if number > low and number not in self.left]:
+                raise Fault(f"a reader sees {min(ahead)} without {low + 1}")
+        for number in seen:
+            if self._before[number] and self._before[number] not in seen:
+                raise Fault(f"a reader sees {number} without {self._before[number]} of the same session")
+            if missing := self.history.transactions[number - 1].needs - seen:
+                raise Fault(f"a reader sees {number} without {sorted(missing)}, on which it depends")
 
     def check_end(self, *, complete: bool) -> None:
         """Check rows, progress and locks after a run.
@@ -109,10 +136,13 @@ class Watch:
         """
         database = self.database
         assert database is not None
-        expected = self._history.serial(self.seen)
-        if database.rows != expected:
-            differ = [place for place in {*database.rows, *expected} if database.rows.get(place) != expected.get(place)]
+        expected = self.history.serial(self.seen)
+        rows = database.visible_rows()
+        if complete and database.prepared:
+            raise Fault(f"parts are left prepared: {list(database.prepared)}")
+        if rows != expected:
+            differ = [place for place in {*rows, *expected} if rows.get(place) != expected.get(place)]
             raise Fault(f"rows differ from a serial apply: {sorted(differ)[:5]}")
         self.check_progress()
-        if complete and len(self.seen) != len(self._history.transactions):
-            raise Fault(f"lost: {sorted({*range(1, len(self._history.transactions) + 1)} - self.seen)[:9]}")
+        if complete and len(self.seen) != len(self.history.transactions):
+            raise Fault(f"lost: {sorted({*range(1, len(self.history.transactions) + 1)} - self.seen)[:9]}")

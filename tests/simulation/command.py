@@ -13,7 +13,9 @@ import traceback
 from pathlib import Path
 
 from simulation.mutants import MUTANTS, Mutant, planted
-from simulation.runs import draw_plan, simulate
+from simulation.plans import draw_plan
+from simulation.runs import simulate
+from simulation.shrink import Case, shrink
 
 __all__ = ["main"]
 
@@ -30,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="with --mutants: part of their names")
     parser.add_argument("--out", type=Path, help="append the result to a file")
     parser.add_argument("--show", action="store_true", help="print the plan of the seeds, and every step of a failed one")
+    parser.add_argument("--shrink", action="store_true", help="make the first seed that fails as small as it can be, and print it")
     options = parser.parse_args(arguments)
     if os.environ.get("PYTHONHASHSEED") != "0":
         # The order of sets of text must not change between two processes, or a seed would not replay.
@@ -41,6 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
     first, _, last = options.seeds.partition("-")
     if options.mutants:
         return _mutants([one for one in MUTANTS if options.only in one.name and not one.harmless])
+    if options.shrink:
+        return _shrink(range(int(first), int(last or first) + 1))
     end = int(last) if last else int(first) if not options.seeds.endswith("-") else sys.maxsize
     return _seeds(range(int(first), end + 1), options.seconds, options.out, show=options.show)
 
@@ -71,6 +76,18 @@ def _seeds(seeds: range, seconds: float | None, out: Path | None, *, show: bool)
     if failed:
         print(f"again: python -m simulation --seeds {failed[0]} --show", file=sys.stderr)
     return bool(failed)
+
+
+def _shrink(seeds: range) -> int:
+    for seed in seeds:
+        try:
+            simulate(seed)
+        except Exception as error:
+            print(f"seed {seed} failed: {type(error).__name__}: {error}")
+            print(shrink(Case.of(seed), error).describe())
+            return 1
+    print(f"none of the {len(seeds)} seeds fails")
+    return 0
 
 
 def _tell(text: str, out: Path | None) -> None:

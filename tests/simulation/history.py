@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import struct
 import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +14,23 @@ from paraply._native import Catalog, encode_rows, encode_statement, encode_trans
 from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 
-__all__ = ["TABLES", "UUID", "Change", "History", "Place", "Row", "Shape", "State", "Transaction", "place_of", "random_history", "schema"]
+__all__ = [
+    "TABLES",
+    "UUID",
+    "Change",
+    "History",
+    "Part",
+    "Place",
+    "Row",
+    "Shape",
+    "Source",
+    "State",
+    "Transaction",
+    "history_of_parts",
+    "place_of",
+    "random_history",
+    "schema",
+]
 
 UUID = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
 SECOND = 1_700_000_000
@@ -137,24 +153,30 @@ class History:
         transactions: The transactions in the source's order.
         by_end: Number of each transaction by the offset after it.
         log: The bytes of the log.
+        parts: What the transactions were made of.
     """
 
     shape: Shape
     transactions: list[Transaction]
     by_end: dict[int, int] = field(default_factory=dict)
     log: bytes = b""
+    parts: tuple[Part, ...] = ()
 
-    def serial(self, numbers: Iterable[int] | None = None) -> State:
-        """Return the rows after these transactions in the source's order; after all by default."""
-        state: State = {}
-        chosen = None if numbers is None else set(numbers)
-        for transaction in self.transactions:
-            if chosen is None or transaction.number in chosen:
-                for change in transaction.changes:
-                    if change.before is not None:
-                        state.pop(place_of(change.table, change.before), None)
-                    if change.after is not None:
-                        state[place_of(change.table, change.after)] = change.after
+    def serial(self, numbers: Iterable[int] | None = None, before: State | None = None) -> State:
+        """Return the rows after these transactions in the source's order; after all by default.
+
+        Args:
+            numbers: The transactions.
+            before: Rows before them; none by default.
+        """
+        state: State = dict(before or {})
+        chosen = range(1, len(self.transactions) + 1) if numbers is None else sorted(numbers)
+        for number in chosen:
+            for change in self.transactions[number - 1].changes:
+                if change.before is not None:
+                    state.pop(place_of(change.table, change.before), None)
+                if change.after is not None:
+                    state[place_of(change.table, change.after)] = change.after
         return state
 
     def write(self, path: Path) -> None:
@@ -178,27 +200,52 @@ _HEADS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is drawn of a transaction.
+
+    Attributes:
+        changes: Its changes; none for a statement.
+        session: Server and session of the source.
+        domain: MariaDB's domain.
+        slack: Share of the way from its dependencies to its predecessor at which its ``last_committed`` is.
+    """
+
+    changes: tuple[Change, ...]
+    session: tuple[int, int]
+    domain: int = 0
+    slack: float = 0.0
+
+
 def random_history(chance: random.Random, shape: Shape) -> History:
     """Return a history whose transactions succeed one after the other."""
-    source = _Source(chance, shape)
-    history = History(shape, [])
+    source = Source(chance, shape)
+    parts = []
+    for _ in range(shape.transactions):
+        statement = chance.random() < shape.statements
+        changes = () if statement else tuple(source.changes(chance.randint(1, shape.changes)))
+        session = (chance.choice(SERVERS), chance.randrange(shape.sessions) + 1)
+        domain = chance.choice(DOMAINS) if shape.sessions > 1 else 0
+        parts.append(Part(changes, session, domain, chance.random() if chance.random() < 0.3 else 0.0))
+    return history_of_parts(shape, parts)
+
+
+def history_of_parts(shape: Shape, parts: Sequence[Part]) -> History:
+    """Return the history and the log of transactions."""
+    history = History(replace(shape, transactions=len(parts)), [], parts=tuple(parts))
     order = _Order()
     log, domains = bytearray(_HEADS[shape.family]), dict.fromkeys(DOMAINS, 0)
-    for number in range(1, shape.transactions + 1):
-        statement = chance.random() < shape.statements
-        changes = [] if statement else source.changes(chance.randint(1, shape.changes))
-        session = (chance.choice(SERVERS), chance.randrange(shape.sessions) + 1)
-        transaction = Transaction(number, changes, session)
+    for number, part in enumerate(parts, start=1):
+        transaction = Transaction(number, list(part.changes), part.session)
         if shape.gtids == "mysql":
             transaction.gtid = f"{UUID}:{number}"
         elif shape.gtids == "mariadb":
-            domain = chance.choice(DOMAINS) if shape.sessions > 1 else 0
-            domains[domain] += 1
-            transaction.gtid = f"{domain}-{session[0]}-{domains[domain]}"
+            domains[part.domain] += 1
+            transaction.gtid = f"{part.domain}-{part.session[0]}-{domains[part.domain]}"
         transaction.statement = order.statement
-        transaction.needs = order.needs(number, changes)
+        transaction.needs = order.needs(number, transaction.changes)
         needed = max(transaction.needs, default=0)
-        transaction.last_committed = chance.randint(needed, number - 1) if chance.random() < 0.3 else needed
+        transaction.last_committed = needed + round(part.slack * (number - 1 - needed))
         _append(log, _events(transaction), transaction, shape)
         transaction.end_offset = len(log)
         history.by_end[len(log)] = number
@@ -247,7 +294,7 @@ def _mariadb_gtid(transaction: Transaction) -> bytes:
     return struct.pack("<QIBBI", int(number), int(domain), flags, THREAD_ID, transaction.session[1])
 
 
-class _Source:
+class Source:
     """The tables of a source, in which each change succeeds."""
 
     def __init__(self, chance: random.Random, shape: Shape) -> None:
@@ -267,7 +314,7 @@ class _Source:
             change = self._draw(self._chance.choice(self._tables), self._chance.randrange(self._ids))
             while change is None:
                 change = self._draw("item", self._chance.randrange(self._ids))
-            self._make(change)
+            self.make(change)
             found.append(change)
         return found
 
@@ -301,7 +348,27 @@ class _Source:
         self._value += 1
         return identity, self._value
 
-    def _make(self, change: Change) -> None:
+    def fitted(self, change: Change) -> Change | None:
+        """Return the change as it can be made now; None if it cannot."""
+        before = None if change.before is None else self._state.get(place_of(change.table, change.before))
+        after = change.after
+        if change.before is not None and before is None:
+            return None
+        if change.table == "parent" and after is None and before is not None and self._children.get(before[0]):
+            return None
+        if after is not None:
+            moves = before is None or before[0] != after[0]
+            if moves and place_of(change.table, after) in self._state:
+                return None
+            if change.table == "child" and ("parent", int(after[1])) not in self._state:
+                return None
+            owner = self._words.get(str(after[1]).lower()) if change.table == "word" else None
+            if owner is not None and (before is None or owner != before[0]):
+                return None
+        return None if before == after else Change(change.table, before, after)
+
+    def make(self, change: Change) -> None:
+        """Make a change that can be made."""
         for row, step in ((change.before, -1), (change.after, 1)):
             if row is None:
                 continue

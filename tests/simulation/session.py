@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulation.branches import BranchWork
 from simulation.database import Connection, Fault
 
 from paraply.errors import ApplyFailed, ConnectionLost, ParaplyError, TemporaryFailure
@@ -29,19 +30,23 @@ DOWN_SECONDS = 0.4
 SLOW_SECONDS = 0.05
 
 
-class ModelSession:
+class ModelSession(BranchWork):
     """A worker's connection."""
 
     commits_at_once = False
 
     def __init__(self, target: ModelTarget, connection: Connection, slot: int) -> None:
-        self._target = target
-        self._database = target.database
+        self.target = target
+        self.database = target.database
         self._mark: Mark | None = None
         self._block: Block | None = None
         self._commit_fault = ""
         self._left = 0
         self._differs: Change | None = None
+        self.split = ""
+        """Name of the parts that its commit decides; empty for a whole transaction."""
+        self.progress = ("progress", slot)
+        """Lock of its row of progress."""
         self.connection = connection
         self.slot = slot
         self.closed = False
@@ -53,25 +58,25 @@ class ModelSession:
 
     def apply(self, block: Block) -> None:
         """Write a block's progress and rows; do not commit."""
-        self._apply(block, [block], self._target.ledger.mark(block, self.slot))
+        self._apply(block, [block], self.target.ledger.mark(block, self.slot))
 
     def apply_steps(self, block: Block, steps: Iterable[Block]) -> None:
         """Apply a block in several parts."""
-        self._apply(block, steps, self._target.ledger.mark(block, self.slot))
+        self._apply(block, steps, self.target.ledger.mark(block, self.slot))
 
     def _apply(self, block: Block, steps: Iterable[Block], mark: Mark) -> None:
-        target, database = self._target, self._database
+        target, database = self.target, self.database
         database.round_trip()
         self.connection.check()
         if self._block is not None or self.connection.held:
             raise Fault("a transaction is open when another one begins")
-        self.connection.lock(("progress", self.slot), exclusive=True)
+        self.connection.lock(self.progress, exclusive=True)
         target.fence()
         numbers = target.numbers(block)
         statement = target.history.transactions[numbers[-1] - 1].statement
         if statement and statement not in target.seen:
             raise Fault(f"{numbers} begin before the statement {statement}")
-        self._block, self._mark, self._differs = block, mark, None
+        self._block, self._mark, self._differs, self.split = block, mark, None, ""
         self._left = sum(len(target.history.transactions[number - 1].changes) for number in numbers)
         target.note(block, self)
         fault = self._fault(numbers)
@@ -82,8 +87,12 @@ class ModelSession:
                 raise ApplyFailed(error.message)
         if database.settings.slow and database.chance.random() < database.settings.slow:
             runtime.sleep(SLOW_SECONDS * database.chance.random())
-        for step in steps:
-            self._rows(target.changes_of(step, whole=step is block), lost=fault == "lost")
+        self.connection.busy = True
+        try:
+            for step in steps:
+                self._rows(target.changes_of(step, whole=step is block), lost=fault == "lost")
+        finally:
+            self.connection.busy = False
         if fault == "late":
             raise TemporaryFailure("lock wait timeout exceeded")
         if fault == "lost":
@@ -91,7 +100,7 @@ class ModelSession:
         self._commit_fault = fault
 
     def _rows(self, changes: list[Change], *, lost: bool) -> None:
-        database, connection = self._database, self.connection
+        database, connection = self.database, self.connection
         for change in changes:
             if database.chance.random() < 0.2:
                 database.round_trip()
@@ -100,7 +109,7 @@ class ModelSession:
                 if not connection.change(change) and self._differs is None:
                     self._differs = change
             except ApplyFailed as error:
-                if self._target.optimistic:
+                if self.target.optimistic:
                     raise
                 raise Fault(f"{change} does not fit: {error}") from None
             self._left -= 1
@@ -109,25 +118,29 @@ class ModelSession:
 
     def _fault(self, numbers: list[int]) -> str:
         for number in numbers:
-            if kinds := self._target.faults.get(number):
+            if kinds := self.target.faults.get(number):
                 return kinds.pop(0)
         return ""
 
     def commit(self) -> None:
         """Commit what ``apply`` left open."""
         block = self._block
-        self._database.round_trip()
-        self._make_visible()
-        self._database.round_trip()
-        if self.connection.broken or self._database.frozen:
+        self.connection.busy = True
+        try:
+            self.database.round_trip()
+            self._make_visible()
+        finally:
+            self.connection.busy = False
+        self.database.round_trip()
+        if self.connection.broken or self.database.frozen:
             raise ConnectionLost("the server has gone away")
         if block is not None:
-            self._target.ledger.acknowledge(block, self.slot)
-            self._target.on_committed()
+            self.target.ledger.acknowledge(block, self.slot)
+            self.target.on_committed()
 
     def _make_visible(self) -> None:
         """Commit, or do not and lose the connection."""
-        database, connection, target = self._database, self.connection, self._target
+        database, connection, target = self.database, self.connection, self.target
         fault, self._commit_fault = self._commit_fault, ""
         block, mark = self._block, self._mark
         if connection.killed and database.chance.random() < 0.5:
@@ -144,6 +157,7 @@ class ModelSession:
             raise ConnectionLost("the server has gone away")
         if fault == "commit-temporary":
             raise TemporaryFailure("could not serialize access")
+        self._left -= database.prepared_rows(self.split)
         if self._left:
             raise Fault(f"{self._left} rows of block {block.id} are missing at its commit")
         if self._differs is not None and not target.optimistic:
@@ -151,6 +165,8 @@ class ModelSession:
         target.fence()
         row = PositionRow(mark.executed, mark.file, mark.offset, mark.ordinal)
         self._block = self._mark = None
+        if self.split:
+            database.decided.add(self.split)
         connection.commit(target.numbers(block), self.slot, row)
         if fault == "lost-after":
             connection.lose()
@@ -163,13 +179,13 @@ class ModelSession:
         self._block = self._mark = None
         self._commit_fault = ""
         if not self.connection.broken:
-            self._database.round_trip()
+            self.database.round_trip()
             self.connection.release()
             self.connection.killed = self.connection.victim = False
 
     def apply_and_commit(self, blocks: Sequence[Block]) -> BatchOutcome:
         """Apply and commit blocks one by one, without returning to the scheduler."""
-        target, done = self._target, 0
+        target, done = self.target, 0
         try:
             for block, mark in zip(blocks, target.ledger.marks(blocks, self.slot), strict=True):
                 committing = False
@@ -177,7 +193,7 @@ class ModelSession:
                 committing = True
                 self._make_visible()
                 done += 1
-            self._database.round_trip()
+            self.database.round_trip()
             self.connection.check()
         except ParaplyError as error:
             target.ledger.acknowledge_all(blocks[:done], self.slot)
@@ -188,15 +204,14 @@ class ModelSession:
 
     def execute_statement(self, block: Block) -> None:
         """Run a statement with its progress."""
-        if any(session.connection.held for session in self._target.sessions if session is not self):
+        if any(session.connection.held for session in self.target.sessions if session is not self):
             raise Fault(f"statement {block.id} runs beside open transactions")
         self.apply(block)
         self.commit()
 
     def interrupt(self) -> None:
         """End the running statement."""
-        self.connection.killed = True
-        self.connection.wake()
+        self.connection.interrupt()
 
     def rescue(self) -> None:
         """Do nothing: answers arrive."""
@@ -208,7 +223,7 @@ class ModelSession:
         self.closed = True
         self._block = self._mark = None
         connection = self.connection
-        if connection not in self._database.zombies:
+        if connection not in self.database.zombies:
             connection.release()
         connection.closed = True
-        self._database.connections.pop(connection.number - 1000, None)
+        self.database.connections.pop(connection.number - 1000, None)

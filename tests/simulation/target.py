@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from simulation.branches import end_lost_branch, recover
 from simulation.database import Database, Fault
 from simulation.history import Change, History, schema
 from simulation.row_events import sent_changes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.targets.channel_status import ChannelStatus
     from paraply.targets.progress.gtid_ledger import ProgressLedger as Ledger
+    from paraply.targets.two_phase import Branch
 
 __all__ = ["ModelTarget", "Stored"]
 
@@ -98,7 +100,7 @@ class ModelTarget:
         self.completed = False
         self.on_committed: Callable[[], None] = lambda: None
         self._last: dict[int, ModelSession] = {}
-        self._slots = 0
+        self._slots = self._splits = 0
 
     def inspect(self, plan: ApplyPlan, *, tables: bool = False) -> Inspection:
         """Return the state that ``open`` would find."""
@@ -119,6 +121,7 @@ class ModelTarget:
         database = self.database
         database.round_trip()
         self._raise_epoch()
+        recover(database)
         stored = Stored(database)
         progress, self.ledger = self._progress(plan, stored)
         if plan.has_gtids:
@@ -225,6 +228,15 @@ class ModelTarget:
         for commit in database.commits:
             commit.slot = None
         self.completed = True
+
+    def new_split(self) -> str:
+        """Return a new name for the parts of a transaction."""
+        self._splits += 1
+        return f"{self.epoch}-{self._splits}"
+
+    def end_branch(self, branch: Branch, connection_id: int, *, commit: bool) -> None:
+        """End a part whose connection was lost."""
+        end_lost_branch(self.database, branch, connection_id, commit=commit)
 
     def changes_of(self, block: Block, *, whole: bool) -> list[Change]:
         """Return the changes of a block: those of the history, or of a part of a block those that are sent."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from simulation import runs
+from simulation import plans, runs
 from simulation.history import Shape
 from simulation.mutants import MUTANTS, Mutant, planted
-from simulation.runs import draw_plan, simulate
+from simulation.plans import draw_plan
+from simulation.runs import simulate
 from simulation.threads import Simulation
 
 SEEDS_AT_ONCE = 100
@@ -52,16 +53,16 @@ def test_a_seed_replays_every_step(seed: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_seeds_draw_every_kind_of_run() -> None:
-    plans = [draw_plan(seed) for seed in range(0, 4000, 8)]
-    lives = [life for plan in plans for life in plan.lives]
+    drawn_plans = [draw_plan(seed) for seed in range(0, 4000, 8)]
+    lives = [life for plan in drawn_plans for life in plan.lives]
     drawn = {(life.options["policy"], life.options["consistency"]) for life in lives}
-    assert drawn >= {(policy, level) for policy, level, _ in runs.COMBINATIONS}
-    assert {kind for life in lives for kinds in life.faults.values() for kind in kinds} == set(runs.KINDS)
+    assert drawn >= {(policy, level) for policy, level, _ in plans.COMBINATIONS}
+    assert {kind for life in lives for kinds in life.faults.values() for kind in kinds} == set(plans.KINDS)
     assert all(any(getattr(life, what) is not None for life in lives) for what in ("culprit", "stop", "kill"))
-    assert {plan.shape.gtids for plan in plans} == {"mysql", "mariadb", "none"}
-    assert min(plan.shape.transactions for plan in plans) == 20
-    assert max(plan.shape.transactions for plan in plans) > 150
-    assert any(plan.schedule.lines for plan in plans)
+    assert {plan.shape.gtids for plan in drawn_plans} == {"mysql", "mariadb", "none"}
+    assert min(plan.shape.transactions for plan in drawn_plans) == 20
+    assert max(plan.shape.transactions for plan in drawn_plans) > 150
+    assert any(plan.schedule.lines for plan in drawn_plans)
 
 
 @pytest.mark.parametrize("part", QUICKLY_FOUND)

@@ -1,0 +1,3 @@
+from conformance.command import main
+
+raise SystemExit(main())
