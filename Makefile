@@ -132,7 +132,7 @@ FUZZ_SEED    ?= $(shell date +%s)
 
 fuzz: build ## Read damaged logs, odd DDL and odd packets for FUZZ_SECONDS, and under libFuzzer too where cargo-fuzz and a nightly Rust are
 	PARAPLY_FUZZ_SECONDS=$(FUZZ_SECONDS) PARAPLY_FUZZ_SEED=$(FUZZ_SEED) PARAPLY_HYPOTHESIS=thorough $(BIN)/python -m pytest --quiet -s tests/fuzz
-	@if command -v cargo-fuzz >/dev/null; then tools/fuzz.sh read_log $(FUZZ_SECONDS); else echo "no cargo-fuzz: cargo install cargo-fuzz"; fi
+	@if command -v cargo-fuzz >/dev/null; then for target in read_log json_diff gtid_set; do tools/fuzz.sh $$target $(FUZZ_SECONDS) || exit 1; done; else echo "no cargo-fuzz: cargo install cargo-fuzz"; fi
 
 docs: setup ## Build the documentation into site/
 	@$(call install,--only docs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from simulation.database import Commit, Database, Fault
-from simulation.history import History
+from simulation.history import History, Place, Row, State, place_of
 from simulation.target import Stored
 
 __all__ = ["Watch"]
@@ -21,11 +21,13 @@ class Watch:
     Args:
         history: The source's transactions.
         chance: Decides which commits are checked in full.
+        newest: True if the newest version of a row wins, whatever the order of commits is.
     """
 
-    def __init__(self, history: History, chance: random.Random) -> None:
+    def __init__(self, history: History, chance: random.Random, *, newest: bool = False) -> None:
         self.history = history
         self._chance = chance
+        self._newest = newest
         self._before = self._sessions(history)
         self.seen: set[int] = set()
         self.left: frozenset[int] = frozenset()
@@ -76,7 +78,8 @@ class Watch:
             before = self._before[number]
             if before and before not in seen:
                 raise Fault(f"{number} is committed before {before} of the same session")
-            if missing := self.history.transactions[number - 1].needs - seen:
+            needed = self.history.transactions[number - 1]
+            if missing := ({needed.statement} - {0} if self._newest else needed.needs) - seen:
                 raise Fault(f"{number} is committed before {sorted(missing)}, on which it depends")
             seen.add(number)
             self._raise()
@@ -128,6 +131,21 @@ class Watch:
             if missing := self.history.transactions[number - 1].needs - seen:
                 raise Fault(f"a reader sees {number} without {sorted(missing)}, on which it depends")
 
+    def _check_newest(self, rows: State) -> None:
+        """Check rows whose newest version wins: a row that was never deleted is the newest one, and each is one that a writer left."""
+        versions: dict[Place, list[Row | None]] = {}
+        for number in sorted(self.seen):
+            for change in self.history.transactions[number - 1].changes:
+                row = change.after or change.before
+                assert row is not None
+                versions.setdefault(place_of(change.table, row), []).append(change.after)
+        for place, written in versions.items():
+            found = rows.get(place)
+            if found not in written or (None not in written and found != written[-1]):
+                raise Fault(f"{place} is {found}, and its writers left {written}")
+        if strange := rows.keys() - versions.keys():
+            raise Fault(f"rows that nobody wrote: {sorted(strange)[:5]}")
+
     def check_end(self, *, complete: bool) -> None:
         """Check rows, progress and locks after a run.
 
@@ -140,7 +158,9 @@ class Watch:
         rows = database.visible_rows()
         if complete and database.prepared:
             raise Fault(f"parts are left prepared: {list(database.prepared)}")
-        if rows != expected:
+        if self._newest:
+            self._check_newest(rows)
+        elif rows != expected:
             differ = [place for place in {*rows, *expected} if rows.get(place) != expected.get(place)]
             raise Fault(f"rows differ from a serial apply: {sorted(differ)[:5]}")
         self.check_progress()

@@ -15,6 +15,7 @@ from pathlib import Path
 from simulation.mutants import MUTANTS, Mutant, planted
 from simulation.plans import draw_plan
 from simulation.runs import simulate
+from simulation.score import score
 from simulation.shrink import Case, shrink
 
 __all__ = ["main"]
@@ -29,9 +30,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", default="0-999", help="first and last seed, one seed, or FIRST- for all from there")
     parser.add_argument("--seconds", type=float, help="end after this time, wherever that is")
     parser.add_argument("--mutants", action="store_true", help="plant faults, and print which of them are found")
-    parser.add_argument("--only", default="", help="with --mutants: part of their names")
+    parser.add_argument("--only", default="", help="with --mutants and --score: part of their names")
     parser.add_argument("--out", type=Path, help="append the result to a file")
     parser.add_argument("--show", action="store_true", help="print the plan of the seeds, and every step of a failed one")
+    parser.add_argument("--score", type=float, metavar="SHARE", help="change this share of all lines of commit order, job list and ledgers")
     parser.add_argument("--shrink", action="store_true", help="make the first seed that fails as small as it can be, and print it")
     options = parser.parse_args(arguments)
     if os.environ.get("PYTHONHASHSEED") != "0":
@@ -44,6 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
     first, _, last = options.seeds.partition("-")
     if options.mutants:
         return _mutants([one for one in MUTANTS if options.only in one.name and not one.harmless])
+    if options.score is not None:
+        return bool(score(options.score, options.out, options.only))
     if options.shrink:
         return _shrink(range(int(first), int(last or first) + 1))
     end = int(last) if last else int(first) if not options.seeds.endswith("-") else sys.maxsize

@@ -116,6 +116,7 @@ class Shape:
         statements: Chance of a statement.
         sessions: Number of sessions of the source.
         gtids: Whose GTIDs the log has: ``mysql``, ``mariadb``, or ``none``.
+        timed: True if every table has a column that grows with each change of a row, as policy ``unordered`` needs it.
     """
 
     transactions: int
@@ -124,6 +125,7 @@ class Shape:
     statements: float = 0.01
     sessions: int = 16
     gtids: Literal["mysql", "mariadb", "none"] = "mysql"
+    timed: bool = False
 
     @property
     def family(self) -> Literal["mysql", "mariadb"]:
@@ -141,6 +143,7 @@ class Shape:
             statements=chance.choice((0.0, 0.0, 0.01, 0.05)),
             sessions=chance.choice((1, 3, 16, 10_000)),
             gtids=chance.choice(("mysql", "mysql", "mariadb", "none")),
+            timed=chance.random() < 0.06,
         )
 
 
@@ -303,8 +306,11 @@ class Source:
         self._state: State = {}
         self._children: dict[int, int] = {}
         self._words: dict[str, int] = {}
+        self._timed = shape.timed
         keyed = [table for table in TABLES if table != "plain"]
         self._tables = chance.choices(tuple(TABLES), k=chance.randint(1, 5)) if chance.random() < 0.3 else keyed
+        if shape.timed:
+            self._tables = ["item", "stock", "parent"]
         self._value = 0
 
     def changes(self, count: int) -> list[Change]:
@@ -328,7 +334,7 @@ class Source:
         if remove:
             return Change(table, before, None)
         identity = number
-        if before is not None and table in ("item", "word") and chance.random() < 0.1:
+        if before is not None and table in ("item", "word") and not self._timed and chance.random() < 0.1:
             identity = chance.randrange(self._ids)
             if identity != number and (table, identity) in state:
                 return None

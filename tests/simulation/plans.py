@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ __all__ = ["COMBINATIONS", "FOLDER", "KINDS", "SEEDS_OF_A_HISTORY", "Life", "Pla
 SEEDS_OF_A_HISTORY = 8
 """So many seeds in a row share a history, because it takes as long to make one as to apply it."""
 NOT_HERE = ("unordered",)
-"""This one needs rows with times, and promises another end."""
+"""This one needs rows with times, and promises another end: either all runs of a seed have it, or none."""
 MERGING = {policy for policy, _, merges in allowed_combinations() if merges}
 COMBINATIONS = [one for one in allowed_combinations() if one[0] not in NOT_HERE]
 QUICK = RetryPolicy(limit=10, base=0.001, cap=0.05, reconnects=40, reconnect_base=0.002, reconnect_cap=0.2)
@@ -88,8 +88,11 @@ def draw_plan(seed: int) -> Plan:
     history, _ = history_of(seed // SEEDS_OF_A_HISTORY)
     chance = random.Random(seed * 2 + 1)
     batches = chance.random() < 0.5
+    unordered = history.shape.timed and chance.random() < 0.8
     lives = [_life(chance, history.shape, last=False, batches=batches) for _ in range(chance.choice((0, 0, 0, 1, 1, 1, 2)))]
     lives.append(_life(chance, history.shape, last=True, batches=batches))
+    if unordered:
+        lives = [_unordered(life) for life in lives]
     return Plan(
         seed=seed,
         shape=history.shape,
@@ -109,6 +112,13 @@ def draw_plan(seed: int) -> Plan:
         lives=tuple(lives),
         limits=SmallLimits.draw(chance),
     )
+
+
+def _unordered(life: Life) -> Life:
+    """Return a run with policy ``unordered``, whose rows no reader can predict."""
+    merge = life.options["merge"] if life.options["merge"] in ("auto", "off", 2, 5) else "auto"
+    options = {**life.options, "policy": "unordered", "consistency": "eventual", "merge": merge, "timestamp_column": "v"}
+    return replace(life, options=options, readers=0)
 
 
 def _schedule(chance: random.Random) -> Schedule:

@@ -64,7 +64,7 @@ def run_plan(plan: Plan, history: History, path: Path, *, threads: int, traced: 
     Raises:
         AssertionError: A promise was not kept, or a thread waits for ever.
     """
-    watch = Watch(history, random.Random(threads))
+    watch = Watch(history, random.Random(threads), newest=plan.lives[-1].options["policy"] == "unordered")
     steps = digest = 0
     database: Database | None = None
     for number, life in enumerate(plan.lives):
@@ -112,7 +112,8 @@ def _target(plan: Plan, life: Life, watch: Watch, history: History) -> ModelTarg
         watch.seen,
         {number: list(kinds) for number, kinds in life.faults.items()},
         batches=plan.batches,
-        optimistic=life.options["policy"] == "optimistic",
+        optimistic=life.options["policy"] in ("optimistic", "unordered"),
+        newest=life.options["policy"] == "unordered",
         most_merged=plan.most_merged,
     )
 

@@ -106,7 +106,9 @@ class ModelSession(BranchWork):
                 database.round_trip()
             connection.check()
             try:
-                if not connection.change(change) and self._differs is None:
+                if self.target.newest:
+                    connection.change_newest(change)
+                elif not connection.change(change) and self._differs is None:
                     self._differs = change
             except ApplyFailed as error:
                 if self.target.optimistic:

@@ -69,6 +69,7 @@ class ModelTarget:
         faults: Faults by the number of the transaction that they hit; each hits once.
         batches: True if sessions take several blocks at once.
         optimistic: True if rows may be written before older ones.
+        newest: True if the newest version of a row wins.
     """
 
     is_local = False
@@ -83,6 +84,7 @@ class ModelTarget:
         *,
         batches: bool = False,
         optimistic: bool = False,
+        newest: bool = False,
         most_merged: int = 128,
     ) -> None:
         self.database = database
@@ -92,6 +94,7 @@ class ModelTarget:
         self.faults = defaultdict(list, faults)
         self.always: dict[int, ParaplyError] = {}
         self.optimistic = optimistic
+        self.newest = newest
         self.most_merged = most_merged
         self.capabilities = Capabilities(takes_batches=batches)
         self.ledger: Ledger = ProgressLedger(GtidSet(""), has_gtids=True)

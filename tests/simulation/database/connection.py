@@ -58,6 +58,19 @@ class Connection(Locker):
                         self.unlock(name)
             raise
 
+    def change_newest(self, change: Change) -> None:
+        """Carry out a change of a table with times, unless the row has a newer one."""
+        row = change.after or change.before
+        assert row is not None
+        place = place_of(change.table, row)
+        self.lock(place, exclusive=True)
+        self._gap(change.table, row)
+        found = self.row(place)
+        if (found is None and change.after is not None) or (found is not None and int(found[1]) <= int(row[1])):
+            if found is None:
+                self.arrived.add(place)
+            self.changes[place] = change.after
+
     def _vanishes(self, name: LockName) -> bool:
         """Return True if a lock of a failed statement goes with its changes: that of a row that is not there, or of a changed entry."""
         if name[0] in self.database.tables:
