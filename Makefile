@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 install = $(BIN)/python tools/dependencies.py $(1) | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench cases collations versions docs faults proof proof-mutants conformance second-decoder fuzz wheel wheel-check wheels lint-workflows supply advisories sbom man clean
+.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench cases collations versions docs faults proof proof-mutants past-faults conformance second-decoder fuzz wheel wheel-check wheels lint-workflows supply advisories sbom man clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +116,9 @@ conformance: build ## Compare the model database of the simulation with MySQL, M
 
 proof-mutants: build ## Plant faults in the applier, and print which of them the simulation finds (an hour)
 	PYTHONPATH=tests $(BIN)/python -m simulation --mutants
+
+past-faults: build ## Bring faults back that were mended, and run the test of each, which has to fail
+	PYTHONPATH=tests $(BIN)/python -m past_faults
 
 ROWS ?= 2000
 

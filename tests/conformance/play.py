@@ -19,6 +19,8 @@ CYCLE_SECONDS = 1.0
 KILL_SECONDS = 2.0
 """Time that a server has to end a statement that is killed."""
 POLL_SECONDS = 0.003
+QUIET_SECONDS = 0.04
+"""Time without an answer after which sessions that wait are taken to wait on: one that has its lock counts itself out when it runs."""
 
 
 class _Worker:
@@ -74,6 +76,8 @@ class _Player:
         self.open: set[int] = set()
         self.waiting: dict[int, frozenset[int]] = {}
         self.records: list[Record] = []
+        self.answered = 0.0
+        """Time of the last answer."""
 
     def make(self, step: Step) -> None:
         """Make a step, unless its session waits or has nothing to end."""
@@ -123,6 +127,7 @@ class _Player:
             number, answer = self.answers.get(timeout=seconds)
         except queue.Empty:
             return False
+        self.answered = time.monotonic()
         self.workers[number].running = False
         self.waiting.pop(number, None)
         record = self.records[-1]
@@ -153,6 +158,7 @@ class _Player:
             step = self.records[-1].step
             if step.kind == "interrupt" and self.workers[step.session].running:
                 settled = settled and time.monotonic() - begin > KILL_SECONDS
+            settled = settled and time.monotonic() - self.answered > QUIET_SECONDS
             stable = stable + 1 if settled else 0
             if stable == 2:
                 return

@@ -34,6 +34,9 @@ class Watch:
         """Transactions that earlier runs committed, perhaps with gaps."""
         self.ordered = True
         """True while commits must keep the source's order."""
+        self.neighbours = False
+        """True while a commit may only pass one that is applied and about to be sent."""
+        self.applied: set[int] = set()
         self.database: Database | None = None
         self._low = 0
         self._fresh = FIRST_COMMITS
@@ -55,6 +58,7 @@ class Watch:
         self.left = frozenset(self.seen)
         self._low = 0
         self._fresh = FIRST_COMMITS
+        self.applied.clear()
         self._raise()
 
     def _raise(self) -> None:
@@ -75,6 +79,8 @@ class Watch:
         for number in numbers:
             if self.ordered and number != self._low + 1:
                 raise Fault(f"{number} is committed before {self._low + 1}")
+            if self.neighbours and (late := set(range(self._low + 1, number)) - seen - self.applied):
+                raise Fault(f"{number} is committed before {sorted(late)[:5]}, which are not even applied")
             before = self._before[number]
             if before and before not in seen:
                 raise Fault(f"{number} is committed before {before} of the same session")

@@ -89,6 +89,7 @@ def _live(plan: Plan, life: Life, simulation: Simulation, watch: Watch, history:
     database.restart(0)
     watch.restart()
     watch.ordered = life.options["consistency"] == "any-time" or life.options["workers"] == 0
+    watch.neighbours = life.options["consistency"] == "most-of-the-time" and life.options["workers"] > 0
     database.kill = life.kill
     targets = [_target(plan, life, watch, history)]
     if life.culprit is not None and life.culprit not in watch.seen:
@@ -115,6 +116,7 @@ def _target(plan: Plan, life: Life, watch: Watch, history: History) -> ModelTarg
         optimistic=life.options["policy"] in ("optimistic", "unordered"),
         newest=life.options["policy"] == "unordered",
         most_merged=plan.most_merged,
+        applied=watch.applied,
     )
 
 

@@ -98,6 +98,7 @@ class ModelSession(BranchWork):
         if fault == "lost":
             self.connection.lose()
         self._commit_fault = fault
+        target.applied.update(numbers)
 
     def _rows(self, changes: list[Change], *, lost: bool) -> None:
         database, connection = self.database, self.connection

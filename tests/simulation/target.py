@@ -70,6 +70,7 @@ class ModelTarget:
         batches: True if sessions take several blocks at once.
         optimistic: True if rows may be written before older ones.
         newest: True if the newest version of a row wins.
+        applied: Numbers of the transactions whose rows were all written at least once.
     """
 
     is_local = False
@@ -85,6 +86,7 @@ class ModelTarget:
         batches: bool = False,
         optimistic: bool = False,
         newest: bool = False,
+        applied: set[int],
         most_merged: int = 128,
     ) -> None:
         self.database = database
@@ -100,6 +102,7 @@ class ModelTarget:
         self.ledger: Ledger = ProgressLedger(GtidSet(""), has_gtids=True)
         self.epoch = 0
         self.sessions: list[ModelSession] = []
+        self.applied = applied
         self.completed = False
         self.on_committed: Callable[[], None] = lambda: None
         self._last: dict[int, ModelSession] = {}

@@ -81,6 +81,9 @@ class Connection(Locker):
         table, before, after = change.table, change.before, change.after
         found = None
         if before is not None:
+            if self._postgresql and table == "parent" and after is None and self.row(place_of(table, before)) is not None:
+                # Until all who refer to it are gone, a deletion does not stand in the way of other changes.
+                self.lock(("parent key", before[0]), exclusive=True)
             found = self._find(place_of(table, before))
             self._gap(table, found)
         refers = table == "child" and after is not None and self._refers_anew(found, after)
@@ -88,12 +91,12 @@ class Connection(Locker):
             self._check_parent(int(after[1]))
         if found is not None and table == "parent" and after is None:
             self._check_children(found[0])
+        if found is not None:
+            self.changes[place_of(table, found)] = None
         if after is not None and (found is None or found[0] != after[0]):
             self._claim(place_of(table, after), "duplicate key")
             self._gap(table, after)
             self.arrived.add(place_of(table, after))
-        if found is not None:
-            self.changes[place_of(table, found)] = None
         if after is not None:
             self.changes[place_of(table, after)] = after
         if table == "word" and found != after:
@@ -202,8 +205,6 @@ class Connection(Locker):
         Raises:
             ApplyFailed: There are some.
         """
-        if self._postgresql:
-            self.lock(("parent key", parent), exclusive=True)
         while (child := self._child_of(parent)) is not None:
             place = ("child", child)
             if place in self.changes or (self._postgresql and not self.database.goes(place, self)):
@@ -213,12 +214,12 @@ class Connection(Locker):
                 raise ApplyFailed(f"parent {parent} has children")
 
     def _child_of(self, parent: int) -> int | None:
-        """Return a child as this transaction sees it; one that another transaction changes, last."""
+        """Return a child as this transaction sees it: an own one, or the first one in the index."""
         mine = {place[1]: row for place, row in self.changes.items() if place[0] == "child"}
         if (found := next((number for number, row in mine.items() if row is not None and row[1] == parent), None)) is not None:
             return found
         others = [number for number in self.database.children.get(parent, ()) if number not in mine]
-        return min(others, key=lambda number: (self.database.goes(("child", number), self), number), default=None)
+        return min(others, default=None)
 
     def row(self, place: Place) -> Row | None:
         """Return a row as this transaction sees it."""

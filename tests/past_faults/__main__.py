@@ -1,0 +1,3 @@
+from past_faults.command import main
+
+raise SystemExit(main())
