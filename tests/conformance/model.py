@@ -197,6 +197,12 @@ class _Player:
             while wanted:
                 connection.lock(wanted.pop(), exclusive=True)
             answer = "ok"
+
+            def wait_late() -> None:
+                while late:
+                    connection.lock(late.pop(), exclusive=True)
+
+            connection.before_entry = wait_late
             try:
                 connection.change(step.change)
             except ApplyFailed as error:

@@ -12,6 +12,8 @@ from paraply.errors import ApplyFailed, ConnectionLost, TemporaryFailure
 from paraply.runtime import runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simulation.database.database import Database
     from simulation.database.settings import LockName
 
@@ -32,6 +34,8 @@ class Connection(Locker):
         self.words: dict[str, int | None] = {}
         self.arrived: set[Place] = set()
         """Places at which it has inserted rows."""
+        self.before_entry: Callable[[], None] = lambda: None
+        """Called before a new entry of the unique key."""
         self._mysql = database.settings.locking == "mysql"
         self._postgresql = database.settings.locking == "postgresql"
 
@@ -82,8 +86,10 @@ class Connection(Locker):
         found = None
         if before is not None:
             if self._postgresql and table == "parent" and after is None and self.row(place_of(table, before)) is not None:
-                # Until all who refer to it are gone, a deletion does not stand in the way of other changes.
-                self.lock(("parent key", before[0]), exclusive=True)
+                arrivals = self.database.arrivals.get(place_of(table, before))
+                self._lock_parent(before[0])
+                if arrivals != self.database.arrivals.get(place_of(table, before)):
+                    raise ApplyFailed(f"no row {table} {before[0]}")
             found = self._find(place_of(table, before))
             self._gap(table, found)
         refers = table == "child" and after is not None and self._refers_anew(found, after)
@@ -110,6 +116,8 @@ class Connection(Locker):
         return found == before
 
     def _refers_anew(self, before: Row | None, after: Row) -> bool:
+        if self._postgresql and before is not None and place_of("child", before) in self.changes:
+            return True  # it looks at rows of the same transaction in any case
         if self._mysql or self._postgresql:
             return before is None or before[1] != after[1]
         return before != after
@@ -180,6 +188,7 @@ class Connection(Locker):
             self.lock(("unique", old), exclusive=True)
             self.words[old] = None
         if new is not None and after is not None:
+            self.before_entry()
             self._claim(("unique", new), "duplicate key")
             self.words[new] = after[0]
 
@@ -199,6 +208,18 @@ class Connection(Locker):
         if self.row(place) is None:
             raise ApplyFailed(f"no parent {parent}")
 
+    def _lock_parent(self, parent: int) -> None:
+        """Wait for all who change a parent or refer to it, without holding one lock while it waits for the other."""
+        locks = [("parent", parent), ("parent key", parent)]
+        while any(self.is_locked(name) for name in locks):
+            for name in locks:
+                had = name in self.held
+                self.lock(name, exclusive=True)
+                if not had:
+                    self.unlock(name)
+        for name in locks:
+            self.lock(name, exclusive=True)
+
     def _check_children(self, parent: int) -> None:
         """Look for children of a parent that goes.
 
@@ -209,7 +230,11 @@ class Connection(Locker):
             place = ("child", child)
             if place in self.changes or (self._postgresql and not self.database.goes(place, self)):
                 raise ApplyFailed(f"parent {parent} has children")
-            self.lock(place if self._postgresql else ("entry of child", child), exclusive=False)
+            name: LockName = place if self._postgresql else ("entry of child", child)
+            had = name in self.held
+            self.lock(name, exclusive=False)
+            if not had and self.row(place) is None:
+                self.unlock(name)
             if (row := self.row(place)) is not None and row[1] == parent:
                 raise ApplyFailed(f"parent {parent} has children")
 

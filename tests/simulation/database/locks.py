@@ -73,7 +73,7 @@ class Locker:
         lock = database.locks.setdefault(name, Lock())
         if lock.holders.get(self) is True or (not exclusive and self in lock.holders):
             return
-        if not self._blockers(lock, exclusive, self._before(lock)):
+        if not self._blockers(lock, exclusive, self._before(lock, exclusive)):
             self._grant(lock, name, exclusive)
             return
         deadline = runtime.monotonic() + self.lock_timeout
@@ -83,7 +83,7 @@ class Locker:
             while True:
                 self._break_cycle()
                 self._check_wait()
-                if not self._blockers(lock, exclusive, self._before(lock)):
+                if not self._blockers(lock, exclusive, self._before(lock, exclusive)):
                     break
                 left, noticed = deadline - runtime.monotonic(), database.reap()
                 if left <= 0:
@@ -99,9 +99,13 @@ class Locker:
             if not lock.waiting and not lock.holders:
                 del database.locks[name]
 
-    def _before(self, lock: Lock) -> list[Locker]:
-        """Return those that wait for a lock and get it before this one. In MySQL, who holds it already goes past all that wait for it."""
-        if self in lock.holders and self.database.settings.locking == "mysql":
+    def _before(self, lock: Lock, exclusive: bool) -> list[Locker]:
+        """Return those that wait for a lock and get it before this one.
+
+        In MySQL, who holds it already goes past all that wait for it; in PostgreSQL, who shares it with its holders.
+        """
+        locking = self.database.settings.locking
+        if (self in lock.holders and locking == "mysql") or (not exclusive and locking == "postgresql"):
             return []
         return lock.waiting[: lock.waiting.index(self)] if self in lock.waiting else lock.waiting
 
@@ -150,7 +154,7 @@ class Locker:
         if self.waits_for is None:
             return []
         lock = self.database.locks[self.waits_for]
-        return self._blockers(lock, self.wants_exclusive, self._before(lock))
+        return self._blockers(lock, self.wants_exclusive, self._before(lock, self.wants_exclusive))
 
     def _break_cycle(self) -> None:
         """Roll back one transaction of a cycle of waits."""
