@@ -1,4 +1,4 @@
-"""What a seed decides: the history, the options, the faults, the kills and restarts, and how threads are chosen."""
+"""The plan of a seed: the history, the options, the faults, the kills and restarts, and the choice of threads."""
 
 from __future__ import annotations
 

@@ -69,3 +69,10 @@ def test_a_torn_dump_is_an_error(tmp_path: Path, text: str) -> None:
 def test_a_missing_dump_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         read_dump(tmp_path / "none.sql")
+
+
+def test_a_use_without_a_database_is_an_error_of_the_dump(tmp_path: Path) -> None:
+    path = tmp_path / "dump.sql"
+    path.write_text("USE 101 SET NAMES utf8mb4;\nCREATE TABLE t (a INT);\n")
+    with pytest.raises(UsageError, match="a statement of the dump is not understood: expected a name, found '101'"):
+        read_dump(path)

@@ -194,7 +194,7 @@ def read_dump(
         context: Status variables for parsing the statements, such as ``charset`` for the default collation.
 
     Raises:
-        UsageError: The file cannot be read, is not text, or ends inside a statement.
+        UsageError: The file cannot be read, is not text, ends inside a statement, or names no database where one has to be.
     """
     try:
         with path.open(encoding="utf-8", errors="surrogateescape", newline="") as stream:
@@ -209,6 +209,8 @@ def read_dump(
         raise UsageError(f"the dump cannot be read: {error.strerror}", file=str(path)) from error
     except UsageError as error:
         raise UsageError(error.message, file=str(path)) from error
+    except DdlSyntaxError as error:
+        raise UsageError(f"a statement of the dump is not understood: {error}", file=str(path)) from error
     return reader.catalog
 
 
