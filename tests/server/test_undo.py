@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
+import pymysql
 import pytest
 from command_line import paraply as command
 from command_line import run_json
@@ -63,10 +64,33 @@ def test_r38_a_live_source_ends_as_a_replay_without_the_transactions(live: LiveS
 
 
 @pytest.mark.slow(share=False)  # an hour for each kind of target
+@pytest.mark.timeout(14_400)
 def test_r38_a_live_source_ends_so_for_a_thousand_histories(live: LiveServer) -> None:
-    for seed in range(1000, 1000 + int(os.environ.get("PARAPLY_SEEDS", "1000"))):
+    def check(seed: int) -> None:
         check_include(live, seed)
         live.sql(f"DROP DATABASE undo_{seed}")
+
+    check_seeds(check, 1000)
+
+
+def check_seeds(check: Callable[[int], None], first: int) -> None:
+    """Run a check for many seeds, and fail with those for which it failed.
+
+    Args:
+        check: The check.
+        first: The first seed without ``PARAPLY_SEED``.
+    """
+    first = int(os.environ.get("PARAPLY_SEED", first))
+    failed = {}
+    for seed in range(first, first + int(os.environ.get("PARAPLY_SEEDS", "1000"))):
+        try:
+            check(seed)
+        except (AssertionError, pytest.fail.Exception, ParaplyError, pymysql.Error) as error:
+            failed[seed] = f"{type(error).__name__}: {error}"
+            print(f"seed {seed}: {failed[seed]}")
+        else:
+            print(f"seed {seed}: equal")
+    assert not failed
 
 
 def postgres_rows(database: Database, schema: str) -> Rows:
@@ -109,11 +133,14 @@ def test_r38_postgres_ends_as_a_replay_without_the_transactions(live_mariadb: Li
 
 
 @pytest.mark.slow(share=False)  # an hour for each kind of target
+@pytest.mark.timeout(14_400)
 def test_r38_postgres_ends_so_for_a_thousand_histories(live_mariadb: LiveServer, database: Database) -> None:
-    for seed in range(5000, 5000 + int(os.environ.get("PARAPLY_SEEDS", "1000"))):
+    def check(seed: int) -> None:
         check_postgres(live_mariadb, database, seed)
         live_mariadb.sql(f"DROP DATABASE undo_{seed}")
         database.sql(f'DROP SCHEMA "undo_{seed}" CASCADE')
+
+    check_seeds(check, 5000)
 
 
 def test_dependents_are_listed_with_their_keys_and_nothing_is_changed(shop: Shop) -> None:

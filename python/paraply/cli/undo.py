@@ -15,6 +15,7 @@ from paraply.cli.process.secrets import hide_arguments
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
 from paraply.errors import UsageError
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.undo.options import UndoOptions, UndoReport
@@ -51,7 +52,7 @@ def undo(
         str,
         typer.Option(metavar="stop|include|keep", help="Later transactions that depend on these: refuse, undo them too, or leave them."),
     ] = "stop",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be undone, and write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Try it, roll it back, and show what would be undone.")] = False,
     sql: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write the statements to this file for review, and run nothing.")
     ] = None,
@@ -143,17 +144,24 @@ def options_of(
 
 def show(report: UndoReport, dependents: str, sql: Path | None) -> None:
     """Print the report for people."""
+    from paraply.undo.history import earlier_words
+
     done = "taken back" if report.applied else "to be taken back, nothing was changed"
     where = f", written to {sql}" if sql is not None else f" in {report.seconds:.2f} s" if report.applied else ""
-    output.console.print(f"{report.row_count:,} row changes of {report.transactions:,} transactions {done}{escape(where)}", soft_wrap=True)
+    what = f"{counted(report.row_count, 'row change')} of {counted(report.transactions, 'transaction')}"
+    output.console.print(f"{what} {done}{escape(where)}", soft_wrap=True)
     for table, rows in sorted(report.rows.items()):
         output.console.print(f"  {escape(table)}: {rows:,}", soft_wrap=True)
     if report.dependent_count:
-        words = "taken along" if dependents == "include" else "left as they are"
-        output.console.print(f"{report.dependent_count:,} later transactions that depend on them were {words}")
+        words = ("is", "are")[report.dependent_count > 1] + (" undone too" if dependents == "include" else " left")
+        which = counted(report.dependent_count, "later transaction depends", "later transactions depend")
+        output.console.print(f"{which} on what is undone, and {words}")
         show_dependents(report)
+    if report.earlier:
+        output.console.print(f"warning: {earlier_words(report.earlier)}", soft_wrap=True, markup=False, highlight=False)
     if report.kept_count:
-        output.console.print(f"{report.kept_count:,} row changes stay, because these transactions use their rows:")
+        which = counted(report.kept_count, "row change stays", "row changes stay")
+        output.console.print(f"{which}, because these transactions use the rows:")
         for table, key in report.kept_rows[:_LISTED]:
             output.console.print(f"  {escape(table)} {escape(key)}", soft_wrap=True)
 

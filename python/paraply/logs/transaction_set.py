@@ -78,6 +78,21 @@ class TransactionSet:
                 lacking += [f"{domain}-{server}-{a}" + (f"-{b}" if b > a else "") for a, b in gaps]
         return ", ".join(lacking[:5]) + (f" and {len(lacking) - 5} more" if len(lacking) > 5 else "")
 
+    def common(self, other: TransactionSet) -> TransactionSet:
+        """Return the transactions that both sets name.
+
+        >>> one, other = (TransactionSet.parse("", text) for text in ("0-1-4-6,0-1-9,0-2-7", "0-1-5-9,0-3-7"))
+        >>> str(one.common(other))
+        '0-1-5-6,0-1-9'
+        """
+        found = TransactionSet(self.mysql & other.mysql)
+        for origin, ranges in self.mariadb.items():
+            held = other.mariadb.get(origin, [])
+            both = {(max(first, low), min(last, high)) for first, last in ranges for low, high in held if first <= high and low <= last}
+            if both:
+                found.mariadb[origin] = sorted(both)
+        return found
+
     def held_by(self, gtids: GtidSet) -> str:
         """Return the named GTIDs that a set holds, as text; of long ranges the first ones."""
         both = self.mysql & gtids

@@ -10,8 +10,9 @@ from paraply.schema.readers.live import read_tables
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.preflight.privileges import read_grants
 from paraply.targets.mysql.row_sql import ROW_SETTINGS
-from paraply.targets.mysql.sql import identifier, name_literal, query_all, query_each, rows_of, text_literal, to_text
+from paraply.targets.mysql.sql import identifier, name_literal, query_all, query_each, rows_of, text_literal, to_int, to_text
 from paraply.targets.mysql.target import connect
+from paraply.undo.history import HISTORY_TABLE, NEWEST, HistoryRow, writer_name
 from paraply.undo.writer import Frame, broken_key, changed_row, places, texts
 
 if TYPE_CHECKING:
@@ -27,11 +28,14 @@ _SAVEPOINT = "SAVEPOINT paraply_undo"
 _BACK = "ROLLBACK TO SAVEPOINT paraply_undo"
 _TRANSACTIONAL = frozenset({"innodb", "rocksdb", "tokudb", "ndbcluster", "ndb"})
 _DEADLOCK = frozenset({1205, 1213})
+_ADD_WRITER = f"ALTER TABLE {HISTORY_TABLE} ADD undone_by VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL AFTER undone_at"
+"""For a table that an earlier paraply made."""
 _HISTORY = (
     "CREATE DATABASE IF NOT EXISTS paraply",
     """CREATE TABLE IF NOT EXISTS paraply.undo_history (
   id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
   undone_at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  undone_by VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'user and machine',
   transactions LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
     COMMENT 'whose changes were taken back; this transaction is none of the source'
 ) ENGINE=InnoDB""",
@@ -75,6 +79,7 @@ class MySqlWriter:
     def __init__(self, url: DatabaseUrl) -> None:
         self._connection = connect(url)
         self._open = False
+        self._use: list[str] = []
         query_each(self._connection, [*self.frame(checks=False).settings, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"])
 
     def frame(self, *, checks: bool) -> Frame:
@@ -93,6 +98,7 @@ class MySqlWriter:
         """
         grants = read_grants(self._connection)
         for database, name in tables:
+            self._use = [f"USE {identifier(database)}"]
             full = f"{database}.{name}"
             if not grants.has("TRIGGER", database, name):
                 raise UndoRefused("the user lacks the privilege TRIGGER, without which triggers of the table cannot be seen", table=full)
@@ -127,13 +133,28 @@ class MySqlWriter:
                 made[table.database, table.name] = stage
         return made
 
-    def begin(self, note: str, *, checks: bool) -> None:
+    def history(self) -> list[HistoryRow]:
+        """Return the newest undos that the server holds; empty without the table, or the right to read it."""
+        by = "undone_by" if self._has_column("undone_by") else "NULL"
+        select = f"SELECT id, CAST(UNIX_TIMESTAMP(undone_at) * 1000000 AS SIGNED), {by}, transactions FROM {HISTORY_TABLE}"
+        try:
+            rows = rows_of(self._connection.query(f"{select} ORDER BY id DESC LIMIT {NEWEST}"))
+        except ServerError:
+            return []
+        return [HistoryRow(to_int(id_), to_int(at), None if by is None else to_text(by), to_text(text)) for id_, at, by, text in rows]
+
+    def begin(self, note: str | None, *, checks: bool) -> None:
         """Begin the transaction, and record the undo in it."""
         self._log_rows()
-        insert = f"INSERT INTO paraply.undo_history (transactions) VALUES ({text_literal(note)})"
         setting = self.frame(checks=checks).settings[-1]
         # Without a default database, the servers do not resolve the alias in a DELETE from joined tables.
-        self._run_each([*_HISTORY, "USE paraply", setting, "START TRANSACTION", insert])
+        if note is None:
+            self._run_each([*self._use, setting, "START TRANSACTION"])
+        else:
+            insert = f"INSERT INTO {HISTORY_TABLE} (undone_by, transactions) VALUES ({text_literal(writer_name())}, {text_literal(note)})"
+            self._run_each(_HISTORY)
+            self._run_each([] if self._has_column("undone_by") else [_ADD_WRITER])
+            self._run_each(["USE paraply", setting, "START TRANSACTION", insert])
         self._open = True
 
     def write(self, changes: Sequence[Change]) -> None:
@@ -180,12 +201,22 @@ class MySqlWriter:
             ) from None
         self._open = False
 
+    def roll_back(self) -> None:
+        """Take all changes back."""
+        self._run_each(["ROLLBACK"])
+        self._open = False
+
     def close(self) -> None:
         """Roll back what is not committed, and disconnect."""
         if self._open:
             with suppress(ParaplyError):
                 self._connection.query("ROLLBACK")
         self._connection.close()
+
+    def _has_column(self, name: str) -> bool:
+        """Return True if the table of undos has a column, as far as the user sees it."""
+        where = f"table_schema='paraply' AND table_name='undo_history' AND column_name={text_literal(name)}"
+        return bool(rows_of(self._connection.query(f"SELECT 1 FROM information_schema.columns WHERE {where}")))
 
     def _log_rows(self) -> None:
         """Have the session's changes logged as rows; with an open temporary table, that cannot be changed any more."""

@@ -11,6 +11,7 @@ from paraply.logs.stop_point import moment_text
 if TYPE_CHECKING:
     from paraply.logs.transaction_set import TransactionSet
     from paraply.schema.model import Table
+    from paraply.undo.history import EarlierUndo
 
 __all__ = ["Dependent", "Dependents", "UndoOptions", "UndoReport", "everything"]
 
@@ -104,6 +105,7 @@ class UndoReport:
         kept_count: Number of all such rows.
         applied: True if the target was changed.
         seconds: Duration of the target's transaction.
+        earlier: Undos of the same transactions that the target holds already, newest first.
     """
 
     transactions: int = 0
@@ -114,6 +116,7 @@ class UndoReport:
     kept_count: int = 0
     applied: bool = False
     seconds: float = 0.0
+    earlier: list[EarlierUndo] = field(default_factory=list)
 
     @property
     def row_count(self) -> int:
@@ -143,4 +146,5 @@ class UndoReport:
             "kept_count": self.kept_count,
             "applied": self.applied,
             "undo_seconds": round(self.seconds, 3),
+            "earlier_undos": [undo.as_json() for undo in self.earlier],
         }

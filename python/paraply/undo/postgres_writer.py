@@ -9,10 +9,11 @@ from paraply._native import PostgresRenderer
 from paraply.errors import ParaplyError, SchemaMismatch, UndoRefused
 from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.definitions import SourceDefinitions
-from paraply.targets.postgres.errors import failure
+from paraply.targets.postgres.errors import failure, key_in
 from paraply.targets.postgres.progress.source_tables import read_standing
 from paraply.targets.postgres.table_check import check_table
 from paraply.targets.postgres.types import map_table, quote_identifier, quote_literal
+from paraply.undo.history import HISTORY_TABLE, NEWEST, HistoryRow, writer_name
 from paraply.undo.writer import Frame, changed_row, places, texts
 
 if TYPE_CHECKING:
@@ -30,8 +31,11 @@ _NO_SCANS = ("enable_hashjoin", "enable_mergejoin", "enable_seqscan")
 _HISTORY = (
     "CREATE SCHEMA IF NOT EXISTS paraply",
     """CREATE TABLE IF NOT EXISTS paraply.undo_history (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  undone_at timestamptz NOT NULL DEFAULT now(), transactions text NOT NULL)""",
+  undone_at timestamptz NOT NULL DEFAULT now(), undone_by text, transactions text NOT NULL)""",
 )
+_ADD_WRITER = f"ALTER TABLE {HISTORY_TABLE} ADD undone_by text"
+"""For a table that an earlier paraply made."""
+_COLUMNS = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass('paraply.undo_history') AND attnum > 0 AND NOT attisdropped"
 
 
 def stage_definition(stage: str, mapping: TableMapping) -> str:
@@ -105,10 +109,27 @@ class PostgresWriter:
             self._run([f"SET {name} TO off".encode() for name in _NO_SCANS])
         return made
 
-    def begin(self, note: str, *, checks: bool) -> None:  # noqa: ARG002
+    def history(self) -> list[HistoryRow]:
+        """Return the newest undos that the database holds; empty without the table, or the right to read it."""
+        by = "undone_by" if self._has_column("undone_by") else "NULL"
+        select = f"SELECT id, (extract(epoch FROM undone_at) * 1000000)::bigint, {by}, transactions FROM {HISTORY_TABLE}"
+        try:
+            found = self._connection.run([f"{select} ORDER BY id DESC LIMIT {NEWEST}".encode()])[0]
+        except StatementFailed:
+            return []
+        values = [[found.get_value(row, column) for column in range(found.nfields)] for row in range(found.ntuples)]
+        rows = [[None if value is None else value.decode() for value in row] for row in values]
+        return [HistoryRow(int(id_ or 0), int(at or 0), by, text or "") for id_, at, by, text in rows]
+
+    def begin(self, note: str | None, *, checks: bool) -> None:  # noqa: ARG002
         """Begin the transaction, and record the undo in it. Foreign keys that can be are checked at its end."""
-        insert = f"INSERT INTO paraply.undo_history (transactions) VALUES ({quote_literal(note)})"
-        self._run([*(statement.encode() for statement in (*_HISTORY, *self._FRAME.begin)), insert.encode()])
+        statements = list(self._FRAME.begin)
+        if note is not None:
+            self._run([statement.encode() for statement in _HISTORY])
+            self._run([] if self._has_column("undone_by") else [_ADD_WRITER.encode()])
+            values = f"{quote_literal(writer_name())}, {quote_literal(note)}"
+            statements.append(f"INSERT INTO {HISTORY_TABLE} (undone_by, transactions) VALUES ({values})")
+        self._run([statement.encode() for statement in statements])
 
     def write(self, changes: Sequence[Change]) -> None:
         """Change rows back, in one round trip.
@@ -141,12 +162,24 @@ class PostgresWriter:
         """Commit."""
         self._run([b"COMMIT"])
 
+    def roll_back(self) -> None:
+        """Take all changes back."""
+        self._run([b"ROLLBACK"])
+
     def close(self) -> None:
         """Roll back what is not committed, and disconnect."""
         if self._connection.in_transaction:
             with suppress(ParaplyError, StatementFailed):
                 self._connection.run([b"ROLLBACK"])
         self._connection.close()
+
+    def _has_column(self, name: str) -> bool:
+        """Return True if the table of undos has a column."""
+        try:
+            found = self._connection.run([_COLUMNS.encode()])[0]
+        except StatementFailed:  # no right to look into the schema
+            return False
+        return any(found.get_value(row, 0) == name.encode() for row in range(found.ntuples))
 
     def _run(self, statements: Sequence[bytes]) -> None:
         try:
@@ -166,7 +199,7 @@ class PostgresWriter:
                 " checked at the end with ALTER TABLE ... ALTER CONSTRAINT ... DEFERRABLE, or name all logs up to now"
             )
             return UndoRefused(
-                f"PostgreSQL: {failed.error.message}; nothing was changed: {cause}", table=table, key=failed.error.detail, gtid=gtid
+                f"PostgreSQL: {failed.error.message}; nothing was changed: {cause}", table=table, key=key_in(failed.error.detail), gtid=gtid
             )
         error = failure(failed.error, gtid=gtid, table=table)
         error.message += "; nothing was changed"

@@ -10,6 +10,7 @@ from paraply.logs.feed import Feed, FeedLimits, FeedRules
 from paraply.schema.catalog import SchemaCatalog
 from paraply.undo.choice import CHOSEN, WHOLE
 from paraply.undo.options import NAMED, Dependent
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -151,6 +152,6 @@ def _dependents_message(report: UndoReport) -> str:
     count, first = report.dependent_count, report.dependents[0]
     others = f" and {count - 1:,} more" if count > 1 else ""
     return (
-        f"{count:,} later {'transaction depends' if count == 1 else 'transactions depend'} on those to undo, {first}{others}; nothing was"
+        f"{counted(count, 'later transaction depends', 'later transactions depend')} on those to undo, {first}{others}; nothing was"
         " changed: take them along with --dependents include, or leave their rows with --dependents keep"
     )

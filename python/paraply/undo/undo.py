@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 
 from paraply._extras import require_extra
 from paraply._native import DependentFinder, RowStatements
-from paraply.errors import UndoRefused, UsageError
+from paraply.errors import RowNotFound, UndoRefused, UsageError
 from paraply.logs import log_paths
 from paraply.logs.transaction_set import TransactionSet
 from paraply.output_files import new_file
 from paraply.targets import MYSQL, POSTGRESQL
 from paraply.undo.choice import CHOSEN, WHOLE, choose
+from paraply.undo.history import earlier_undos, earlier_words
 from paraply.undo.options import UndoOptions, UndoReport, everything
 from paraply.undo.search import ChosenFeed, find_dependents
 from paraply.undo.spool import open_spool
 from paraply.undo.writer import batches, script
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +99,7 @@ class Undo:
         """Undo, or show what would be undone.
 
         Args:
-            dry_run: Only find out what would be done.
+            dry_run: Change the rows back, and take that back again, so that it ends as the undo itself would.
             sql: Write the statements to this file instead of running them.
 
         Raises:
@@ -107,22 +109,32 @@ class Undo:
             ParaplyError: Any other error; nothing was changed.
         """
         choice = choose(self._paths, self._options)
+        self.report.earlier = earlier_undos(self._writer.history(), choice.gtids)
+        try:
+            self._undo(choice, dry_run=dry_run, sql=sql)
+        except (RowNotFound, UndoRefused) as error:
+            if self.report.earlier:
+                error.message += f". {earlier_words(self.report.earlier)}: the rows may be as wanted already"
+            raise
+        return self.report
+
+    def _undo(self, choice: Choice, *, dry_run: bool, sql: Path | None) -> None:
+        """Undo chosen transactions, or try it, or write the statements to a file."""
         tables = self._writer.definitions()
         finder = find_dependents(self._paths, choice, self._options, tables, self.report, self._progress("dependents", 0))
         self._writer.check(finder.affected)
         with open_spool() as spool:
-            staged = self._stage(tables, finder) if sql is None and not dry_run else {}
+            staged = self._stage(tables, finder) if sql is None else {}
             self._spool(spool, choice, tables, finder, staged)
             if sql is not None:
                 frame = self._writer.frame(checks=spool.has_checks)
                 with new_file(sql, "--sql") as file:
                     file.writelines(script(frame, spool.backwards(), spool.checks()))
-            elif not dry_run:
-                self._write(spool, choice)
-        return self.report
+            else:
+                self._write(spool, choice, dry_run=dry_run)
 
     def _progress(self, words: str, done: float) -> Callable[[float, int], None]:
-        return lambda read, count: self._on_progress(done + read, f"{words}: {count:,} transactions read")
+        return lambda read, count: self._on_progress(done + read, f"{words}: {counted(count, 'transaction')} read")
 
     def _stage(self, tables: Sequence[Table], finder: DependentFinder) -> Mapping[tuple[str, str], str]:
         """Make tables of the session for tables of which many rows are changed."""
@@ -184,20 +196,23 @@ class Undo:
         for statements in writers.values():
             spool.add_checks(statements.take_checks(last=True))
 
-    def _write(self, spool: Spool, choice: Choice) -> None:
+    def _write(self, spool: Spool, choice: Choice, *, dry_run: bool) -> None:
         """Run the statements, newest transaction first, in one transaction."""
         started = time.monotonic()
-        note = str(self._undone) or f"{self.report.transactions} transactions from {choice.first}"
-        self._writer.begin(note[:_LONGEST_NOTE], checks=spool.has_checks)
+        note = str(self._undone) or f"{counted(self.report.transactions, 'transaction')} from {choice.first}"
+        self._writer.begin(None if dry_run else note[:_LONGEST_NOTE], checks=spool.has_checks)
         done = 0
         for changes in batches(spool.backwards()):
             self._writer.write(changes)
             done += sum(len(change.keys) for change in changes)
             share = done / max(self.report.row_count, 1)
-            self._on_progress(self._total * (2 + share), f"{done:,} of {self.report.row_count:,} rows changed back")
+            self._on_progress(self._total * (2 + share), f"{done:,} of {counted(self.report.row_count, 'row')} changed back")
         self._writer.check_keys(spool.checks())
-        self._writer.commit()
-        self.report.applied = True
+        if dry_run:
+            self._writer.roll_back()
+        else:
+            self._writer.commit()
+        self.report.applied = not dry_run
         self.report.seconds = time.monotonic() - started
 
 

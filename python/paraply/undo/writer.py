@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from paraply.errors import RowNotFound, UndoRefused
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from paraply._native import PostgresRenderer
     from paraply.schema.model import Table
+    from paraply.undo.history import HistoryRow
     from paraply.undo.spool import Change, Check
 
 __all__ = ["Frame", "UndoWriter", "batches", "broken_key", "changed_row", "places", "script", "texts"]
@@ -62,11 +64,14 @@ class UndoWriter(Protocol):
             Their names as SQL, by database and name of the table. A table is left out if the target does not allow it.
         """
 
-    def begin(self, note: str, *, checks: bool) -> None:
+    def history(self) -> list[HistoryRow]:
+        """Return the newest undos that the target holds, newest first; empty without the table, or the right to read it."""
+
+    def begin(self, note: str | None, *, checks: bool) -> None:
         """Begin the transaction, and record the undo in it.
 
         Args:
-            note: The undone transactions.
+            note: The undone transactions; None for a trial that is rolled back, which leaves nothing in the target.
             checks: True if foreign keys are checked after all changes.
         """
 
@@ -87,6 +92,9 @@ class UndoWriter(Protocol):
 
     def commit(self) -> None:
         """Commit."""
+
+    def roll_back(self) -> None:
+        """Take all changes back."""
 
     def close(self) -> None:
         """Roll back what is not committed, and disconnect."""
@@ -157,7 +165,7 @@ def script(frame: Frame, changes: Iterable[Change], checks: Iterable[Check] = ()
             yield f"\n-- undo of {change.gtid or 'a transaction without GTID'}\n".encode()
             last = change.gtid
         rows = len(change.keys)
-        yield f"{change.sql}; -- must affect {rows} row{'s' if rows > 1 else ''}\n".encode()
+        yield f"{change.sql}; -- must affect {counted(rows, 'row')}\n".encode()
     for check in checks:
         yield f"\n-- fails if a row of {check.child} refers to a row of {check.parent} that does not exist\n".encode()
         # A scalar subquery of two rows is an error: of each broken value, there are two.

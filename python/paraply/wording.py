@@ -1,0 +1,65 @@
+"""Counts and names in texts for people."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+__all__ = ["counted", "name_for_people", "option_text", "table_option"]
+
+_PLAIN = re.compile(r"[0-9A-Za-z_$\u0080-\uffff]+")
+"""Names that MySQL and MariaDB take without backticks, unless they are all digits."""
+
+
+def counted(number: int, noun: str, several: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Args:
+        number: The number.
+        noun: The words for one.
+        several: The words for any other number; by default the noun with an ``s``.
+
+    >>> counted(1, "transaction"), counted(2345, "transaction"), counted(0, "retry", "retries")
+    ('1 transaction', '2,345 transactions', '0 retries')
+    """
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
+
+
+def name_for_people(*parts: str) -> str:
+    """Return a name of parts, such as database and table, as the statements of MySQL and MariaDB take it.
+
+    Parts of letters, digits, ``_`` and ``$`` stay as they are. Others are in backticks.
+
+    >>> name_for_people("shop", "item"), name_for_people("my shop", "a`b"), name_for_people("shop", "2026")
+    ('shop.item', '`my shop`.`a``b`', 'shop.`2026`')
+    """
+    return ".".join(part if _PLAIN.fullmatch(part) and not part.isdigit() else "`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def option_text(option: str, value: str) -> str:
+    """Return an option with its value, as a shell takes it.
+
+    >>> option_text("--database", "shop"), option_text("--database", "my shop")
+    ('--database shop', "--database 'my shop'")
+    """
+    return f"{option} {shlex.quote(value)}"
+
+
+def table_option(option: str, *tables: tuple[str, str]) -> str:
+    """Return an option that names a table, or an old and a new one, as a shell and the option take it.
+
+    Args:
+        option: The option.
+        tables: Database and name of each table.
+
+    >>> table_option("--table", ("shop", "item")), table_option("--table", ("my shop", "a.b"))
+    ('--table shop.item', "--table 'my shop.`a.b`'")
+    >>> table_option("--rename-table", ("shop", "item"), ("old", "item"))
+    '--rename-table shop.item=old.item'
+    """
+    return option_text(option, "=".join(".".join(map(_for_option, table)) for table in tables))
+
+
+def _for_option(part: str) -> str:
+    """Return a database or a table as the options take it: between backticks if it has a character that they give a meaning to."""
+    return "`" + part.replace("`", "``") + "`" if set(part) & set(".`=") else part
