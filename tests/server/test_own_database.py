@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import apply
+from command_line import apply, run_json
 from mariadb_versions import ROW_LOG
+from server.history_source import with_other_uuid
 from server.replay import PostgresPlace, SqlPlace, applied
-from servers import running_mariadb
+from server.source_log import copy_binlogs
+from servers import MariaDbServer, running_mariadb
 
 #: As an undo, or a restore beside the table in use, leaves it in the log of the server.
 PROGRESS = (
@@ -20,19 +22,27 @@ PROGRESS = (
 )
 TABLE = ("CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1)")
 STATEMENTS = (*TABLE, *PROGRESS, "INSERT INTO d.t VALUES (2)")
+DROPPED = (*TABLE, *PROGRESS[:2], "DROP DATABASE paraply", "INSERT INTO d.t VALUES (2)")
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with running_mariadb(ROW_LOG) as server, server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("RESET MASTER")
-        for statement in STATEMENTS:
-            cursor.execute(statement)
-        connection.commit()
-        cursor.execute("FLUSH BINARY LOGS")
-        cursor.execute("SHOW BINARY LOGS")
-        name = str(cursor.fetchall()[0][0])
-        yield Path(shutil.copy(server.data / name, tmp_path_factory.mktemp("log") / name))
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
+    """Return the logs of both lists of statements."""
+    with running_mariadb(ROW_LOG) as server:
+        yield [logged(server, statements, tmp_path_factory.mktemp("log")) for statements in (STATEMENTS, DROPPED)]
+
+
+def logged(server: MariaDbServer, statements: tuple[str, ...], folder: Path) -> Path:
+    """Run statements, and return a copy of their log."""
+    server.sql("RESET MASTER", *statements, "FLUSH BINARY LOGS", "DROP DATABASE IF EXISTS paraply", "DROP DATABASE d")
+    name = str(server.sql("SHOW BINARY LOGS")[0][0])
+    return Path(shutil.copy(server.data / name, folder / name))
+
+
+@pytest.fixture
+def log(logs: list[Path]) -> Path:
+    """Return the log with rows."""
+    return logs[0]
 
 
 @pytest.mark.mariadb
@@ -48,3 +58,36 @@ def test_r25_the_progress_of_another_apply_is_refused_and_can_be_left_out(mariad
 def test_r25_postgresql_gets_none_of_it(postgres_place: PostgresPlace, log: Path) -> None:
     report = applied(log, postgres_place.url)
     assert report["transactions"] > 0
+
+
+STANDING = "SELECT table_name FROM information_schema.tables WHERE table_schema='paraply' AND table_name='progress'"
+
+
+@pytest.mark.mariadb
+def test_r25_a_statement_on_the_progress_is_refused_and_can_be_left_out(mariadb_place: SqlPlace, logs: list[Path]) -> None:
+    mariadb_place.sql("DROP DATABASE IF EXISTS d")
+    dry = run_json("apply", logs[1], "--to", mariadb_place.url, "--dry-run")
+    assert "--exclude-database paraply" in str(dry.report["statements"][-1]["problem"]), dry.line
+    check_refused(mariadb_place, logs[1])
+
+
+@pytest.mark.mysql
+@pytest.mark.parametrize("via", ["sessions", "replication"])
+def test_r25_a_statement_on_the_progress_is_refused_on_mysql(mysql_place: SqlPlace, tmp_path: Path, via: str) -> None:
+    mysql_place.sql("DROP DATABASE IF EXISTS d")
+    mysql_place.empty()
+    mysql_place.sql(*DROPPED)
+    (log,) = copy_binlogs(mysql_place.url, tmp_path)
+    mysql_place.sql("DROP DATABASE d")
+    mysql_place.empty()
+    check_refused(mysql_place, with_other_uuid(log, log), "--via", via)
+
+
+def check_refused(place: SqlPlace, log: Path, *options: str) -> None:
+    """Apply a log with DROP DATABASE paraply: it ends before the statement, and goes on without it."""
+    refused = apply(log, place.url, *options)
+    assert (refused.code, "--exclude-database paraply" in refused.line, "DROP DATABASE paraply" in refused.line) == (2, True, True)
+    assert len(place.sql(STANDING)) == 1
+    applied(log, place.url, "--exclude-database", "paraply")
+    assert place.sql("SELECT id FROM d.t ORDER BY 1") == [(1,), (2,)]
+    assert len(place.sql(STANDING)) == 1

@@ -15,6 +15,8 @@ from paraply.applier.via_replication.server_worker import ServerWorker
 from paraply.errors import ConnectionFailed, LogNotUnderstood, ParaplyError
 from paraply.logs.statement_text import read_statement_text
 from paraply.runtime import runtime
+from paraply.schema.ddl.rules import Rules
+from paraply.targets.mysql.ddl.own_database import check_own_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +130,7 @@ class ReplicaDriver(Executor):
             ParaplyError: The target cannot apply the block.
         """
         if runs_statement(block):
-            _refuse_rewritten(block)
+            _refuse_statements(block)
         if self._server is None:
             self._begin(block)
         return block.kind != "dml" or self._check_tables(block)
@@ -223,15 +225,20 @@ class ReplicaDriver(Executor):
             self._checks.close()
 
 
-def _refuse_rewritten(block: Block) -> None:
-    """Refuse statements whose names the server's applier would read wrongly: it takes the server's own UTF-8 for the client's text.
+def _refuse_statements(block: Block) -> None:
+    """Refuse statements on paraply's own tables, and names that the server's applier would read wrongly.
+
+    It takes the server's own UTF-8 for the client's text.
 
     Raises:
-        LogNotUnderstood: The block has such a statement.
+        UsageError: A statement would change paraply's own tables.
+        LogNotUnderstood: The block has a statement with such names.
     """
     log = block.format
     for statement in block.transactions[0].statements:
         read = read_statement_text(statement, mariadb=log.mariadb, version=log.version, file=block.file, has_rows=block.has_rows)
+        rules = Rules.of(statement.context, mariadb=log.mariadb, version=log.version)
+        check_own_statement(read.text, statement.database, rules, statement.offset)
         if read.in_utf8 or read.sent != statement.sql:
             raise LogNotUnderstood(
                 "the source wrote names of this statement in UTF-8, and its character_set_client is another one, so that the target's own"

@@ -10,6 +10,7 @@ from paraply.errors import LogNotUnderstood, ServerError
 from paraply.logs.statement_text import StatementText, read_statement_text
 from paraply.schema.ddl.statement_kind import StatementKind, check_version_comments
 from paraply.targets.mysql.ddl.context import context_statements, statement_rules
+from paraply.targets.mysql.ddl.own_database import check_own_statement
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import query_all
 
@@ -94,12 +95,14 @@ def read_statement(
 
     Raises:
         LogNotUnderstood: The target cannot run the statement with the same effect as on the source.
+        UsageError: The statement would change paraply's own tables.
     """
     read = read_statement_text(statement, mariadb=log.mariadb, version=log.version, has_rows=has_rows)
     text = read.text
     rules = statement_rules(statement, server)
     kind = StatementKind.read(text, rules)
     source = ServerKind(log.mariadb, log.version)
+    check_own_statement(text, statement.database, statement_rules(statement, source), statement.offset)
     check_version_comments(text, statement_rules(statement, source), rules, statement.offset)
     if has_rows and kind is not None and kind.makes_row_times and source.version < _ROW_TIMES_LAST:
         raise LogNotUnderstood(

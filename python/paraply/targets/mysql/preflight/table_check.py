@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from paraply._native import KnownTables, RowEnds
 from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
-from paraply.schema.model import OWN_DATABASE
 from paraply.schema.readers.live import by_last_column
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.name_case import NameCase
+from paraply.targets.mysql.ddl.own_database import check_own_rows
 from paraply.targets.mysql.preflight.column_check import TargetColumn, check_extra, compare_columns, may_end_in_hidden, without_hidden
 from paraply.targets.mysql.preflight.privileges import Lack, account, lack_message
 from paraply.targets.mysql.preflight.session_dependence import COLUMNS, SessionDependence
@@ -44,20 +44,6 @@ def words_of(sql: str) -> set[str]:
     ['a', 'alter', 'b', 'comment', 'item', 'shop', 'table']
     """
     return {word.lower() for word in _WORD.findall(sql)}
-
-
-def check_own(table_map: TableMap) -> None:
-    """Check that rows are none of the progress of applies into the source: they would overwrite that of this run.
-
-    Raises:
-        UsageError: They are.
-    """
-    if table_map.database.lower() == OWN_DATABASE:
-        raise UsageError(
-            f"the log has rows of {table_map.database}.{table_map.table}, the progress of an earlier apply into the source: leave them out"
-            f" with --exclude-database {table_map.database}, also on the channel in use",
-            table=f"{table_map.database}.{table_map.table}",
-        )
 
 
 class TableChecker:
@@ -146,7 +132,7 @@ class TableChecker:
                     self._checked.add(key)
 
     def _check_table(self, connection: Connection, table_map: TableMap, version: tuple[int, int, int]) -> None:
-        check_own(table_map)
+        check_own_rows(table_map.database, table_map.table)
         self.names.check_rows(table_map.database, table_map.table)
         name = f"{table_map.database}.{table_map.table}"
         where = f"table_schema={name_literal(table_map.database)} AND table_name={name_literal(table_map.table)}"
