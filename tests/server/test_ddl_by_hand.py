@@ -179,6 +179,30 @@ def test_r25b_a_change_made_by_hand_is_compared_and_counts_on_postgresql(
     assert again["transactions"] == 0
 
 
+@pytest.mark.postgres
+@pytest.mark.mariadb
+@pytest.mark.parametrize("source", ["mariadb"], indirect=True)
+def test_r25b_indexes_of_a_table_renamed_by_hand_are_renamed_too(source: Source, postgres_place: PostgresPlace, tmp_path: Path) -> None:
+    renamed = COMPUTED.replace("ALTER TABLE shop.item ADD", "ALTER TABLE shop.item RENAME TO shop.part, ADD")
+    later = ("ALTER TABLE shop.part DROP KEY n, ADD UNIQUE KEY n (name, id)", "INSERT INTO shop.part (id, name) VALUES (3, 'c')")
+    source.sql(*MADE, "CREATE UNIQUE INDEX n ON shop.item (name)", renamed, *later)
+    log = source.logs(tmp_path)
+    assert run(log, postgres_place.url).code == 3
+    with psycopg.connect(postgres_place.url, autocommit=True) as connection:
+        connection.execute("ALTER TABLE shop.item RENAME TO part")
+        connection.execute("ALTER TABLE shop.part ADD token DOUBLE PRECISION")
+        message = run(log, postgres_place.url, "--ddl-done").report["error"]["message"]
+        (statements,) = re.findall(r"\((ALTER INDEX .*?)\)", message)
+        assert (message.count("ALTER INDEX"), "ADD CONSTRAINT" in message) == (2, False), message
+        for statement in statements.split("; "):
+            connection.execute(statement.encode())
+        for key, token in rows(source.url, "SELECT id, token FROM shop.part WHERE id < 3"):
+            connection.execute("UPDATE shop.part SET token = %s WHERE id = %s", (token, key))
+    assert applied(log, postgres_place.url, "--ddl-done")["transactions"] == 3
+    select = "SELECT * FROM shop.part ORDER BY id"
+    assert rows(postgres_place.url, select) == rows(source.url, select)
+
+
 #: Statements made by hand, what makes each of them wrong, and the difference that is named.
 BY_HAND = (
     ("ALTER TABLE shop.item ADD n INT NOT NULL AFTER id", "ALTER TABLE shop.item MODIFY n BIGINT NOT NULL", "column n is bigint"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from paraply.errors import LogNotUnderstood, SchemaMismatch
 from paraply.schema.ddl import change as ch
@@ -123,12 +123,66 @@ def _more_differences(connection: PgConnection, table: Table, mapping: TableMapp
             verb = "DROP" if column.nullable else "SET"
             statement = f"ALTER TABLE {mapping.target} ALTER COLUMN {quote_identifier(column.name)} {verb} NOT NULL"
             yield f"column {column.name} of {mapping.target} {'takes no' if column.nullable else 'takes'} NULL there ({statement})"
-    select = f"SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = {relation}"
-    rows = connection.run([select.encode()])[0]
-    there = {(rows.get_value(row, 0) or b"").decode() for row in range(rows.ntuples)}
+    if difference := _index_difference(connection, table, mapping):
+        yield difference
+
+
+class _Index(NamedTuple):
+    """An index of the target's table.
+
+    Attributes:
+        name: Its name.
+        primary: True if it is the primary key's.
+        unique: True if it is unique.
+        columns: Names of its columns in order; empty for an index with an expression or a condition.
+    """
+
+    name: str
+    primary: bool
+    unique: bool
+    columns: tuple[str, ...]
+
+
+def _index_difference(connection: PgConnection, table: Table, mapping: TableMapping) -> str | None:
+    """Return the first missing index in words, or else all indexes that have other names than those of the definitions; None for none."""
+    there = _indexes(connection, mapping)
+    names = {index.name for index in there}
+    renames = []
     for key in carried_keys(table, mapping).values():
-        if index_name(mapping.table, key.name) not in there:
-            yield f"{mapping.target} has no index for key {key.name} ({key.create(mapping)})"
+        wanted = index_name(mapping.table, key.name)
+        if wanted in names:
+            continue
+        same = (key.primary, key.unique, key.columns)
+        found = next((index for index in there if (index.primary, index.unique, index.columns) == same), None)
+        if found is None:
+            primary = next((index for index in there if index.primary and key.primary), None)
+            drop = f"ALTER TABLE {mapping.target} DROP CONSTRAINT {quote_identifier(primary.name)}; " if primary is not None else ""
+            return f"{mapping.target} has no index for key {key.name} ({drop}{key.create(mapping)})"
+        there.remove(found)
+        renames.append(key.rename(mapping.schema, found.name, wanted))
+    if not renames:
+        return None
+    what = "an index has another name" if len(renames) == 1 else f"{len(renames)} indexes have other names"
+    return f"{what} than the next statements expect ({'; '.join(renames)})"
+
+
+def _indexes(connection: PgConnection, mapping: TableMapping) -> list[_Index]:
+    """Return the indexes of a table."""
+    select = (
+        "SELECT c.relname, i.indisprimary, i.indisunique, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+        " LEFT JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k (attnum, place)"
+        " ON i.indpred IS NULL AND i.indexprs IS NULL AND k.place <= i.indnkeyatts"
+        " LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum"
+        f" WHERE i.indrelid = {quote_literal(mapping.target)}::regclass ORDER BY c.relname, k.place"
+    )
+    rows = connection.run([select.encode()])[0]
+    found: dict[str, _Index] = {}
+    for row in range(rows.ntuples):
+        name, column = ((rows.get_value(row, place) or b"").decode() for place in (0, 3))
+        primary, unique = (rows.get_value(row, place) == b"t" for place in (1, 2))
+        columns = found[name].columns if name in found else ()
+        found[name] = _Index(name, primary, unique, (*columns, column) if column else columns)
+    return list(found.values())
 
 
 def _exists(connection: PgConnection, database: str, name: str) -> bool:
