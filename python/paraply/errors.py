@@ -142,7 +142,13 @@ class NumbersDiffer(ParaplyError):
 
 
 class ApplyFailed(ParaplyError):
-    """Transaction that cannot be applied, for good."""
+    """Transaction that cannot be applied, for good.
+
+    Attributes:
+        misfit: True if the target lacks a row to change, or has a row with one of its keys already: ``--on-conflict`` treats such rows.
+    """
+
+    misfit: bool = False
 
 
 class RowNotFound(ApplyFailed):

@@ -14,6 +14,7 @@ from server.conflict_places import ConflictPlace, conflict_place, own_log_place
 from server.replay import SqlPlace, end, start
 from servers import MariaDbServer
 
+from paraply import open_target
 from paraply.errors import ApplyFailed, ParaplyError, RowNotFound
 from paraply.observe.conflicts import ConflictCount
 
@@ -96,10 +97,17 @@ def test_r31_a_conflict_stops_by_default_and_the_same_run_goes_on_with_another_m
     transactions = [[AFTER], [BEFORE, Change(FIRST[0], Row(1, 101, "it''s"))], [Change(FIRST[3], None)]]
     logs = conflict_place.history(FIRST, transactions)
     prepare(conflict_place, {row.id: row for row in FIRST[1:]})
-    with pytest.raises(RowNotFound):
+    with pytest.raises(RowNotFound, match=r"or go on with --on-conflict log, .* or overwrite"):
         conflict_place.apply(logs, "stop")
     assert conflict_place.rows()[2].name == "two"
+    with open_target(conflict_place.url) as target:
+        assert [found.conflicts for found in target.read_channels()] == [0]
     report = conflict_place.apply(logs, "log")
+    with open_target(conflict_place.url) as target:
+        assert [found.conflicts for found in target.read_channels()] == [1]
+    shown = paraply("status", "--to", conflict_place.url)
+    assert "conflicts  1 row change did not fit this target: see paraply.conflict" in shown.stdout, shown.stderr
+    assert [found["conflicts"] for found in run_json("status", "--to", conflict_place.url).report["channels"]] == [1]
     assert (report.on_conflict, report.conflicts) == ("log", (ConflictCount("shop.item", "update", "missing row", "left", 1),))
     assert conflict_place.rows() == {2: Row(2, 102, "before"), 3: Row(3, 103, "after")}
     found = conflict_place.conflicts()[0]
@@ -108,6 +116,14 @@ def test_r31_a_conflict_stops_by_default_and_the_same_run_goes_on_with_another_m
     assert found["row_after"] == {"id": "1", "sku": "101", "name": "it's"}
     assert (found["table_database"], found["table_name"]) == ("shop", "item")
     assert found["gtid"]
+
+
+def test_r31_a_row_that_exists_names_the_way_on_too(conflict_place: ConflictPlace) -> None:
+    logs = conflict_place.history(FIRST, [[Change(None, Row(9, 109, "new"))]])
+    prepare(conflict_place, {9: Row(9, 500, "other")})
+    with pytest.raises(ApplyFailed, match=r"or go on with --on-conflict log, .* or overwrite") as caught:
+        conflict_place.apply(logs, "stop")
+    assert caught.value.key == "id=9"
 
 
 def test_r31_foreign_keys_and_tables_without_a_key_stop(conflict_place: ConflictPlace) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pymysql
 import pytest
 from reader_view import postgres_differences
+from server.history_source import with_other_uuid
 from server.replay import SqlPlace, applied, run
 from server.source_log import copy_binlogs
 
@@ -76,3 +77,40 @@ def test_r32_a_difference_that_does_not_fit_the_targets_document_stops_from_mysq
     outcome = run(folder, database.url)
     assert outcome.code == 1
     assert database.sql("SELECT DISTINCT j::text FROM shop.t") == [("[]",)]
+
+
+def test_r31_changes_of_documents_that_do_not_fit(mysql_place: SqlPlace, tmp_path: Path, database: Database) -> None:
+    session = ("CREATE DATABASE shop", "USE shop", "SET binlog_row_value_options=PARTIAL_JSON")
+    in_one_session(
+        mysql_place,
+        *session,
+        TABLE,
+        CHANGES[0],
+        "FLUSH BINARY LOGS",
+        CHANGES[1],
+        CHANGES[2],
+        "UPDATE t SET j=JSON_SET(j, '$.n', 8) WHERE id=3",
+    )
+    logs = [with_other_uuid(log, log) for log in copy_binlogs(mysql_place.url, tmp_path)]
+    mysql_place.empty()
+    applied(logs[0], mysql_place.url)
+    applied(logs[0], database.url)
+    mysql_place.sql("SET sql_log_bin=0", "DELETE FROM shop.t WHERE id=1", "UPDATE shop.t SET j='[]' WHERE id=3")
+    database.sql("DELETE FROM shop.t WHERE id=1")
+    for url in (mysql_place.url, database.url):
+        refused = run(logs[1], url, "--allow-gap", "--on-conflict", "overwrite")
+        assert (refused.code, "set binlog_row_value_options='' and" in refused.report["error"]["message"]) == (1, True), refused
+    stopped = run(logs[1], mysql_place.url, "--allow-gap", "--on-conflict", "log")
+    assert (stopped.code, "copy the source's document into the target" in stopped.report["error"]["message"]) == (1, True), stopped
+    mysql_place.sql("SET sql_log_bin=0", f"UPDATE shop.t SET j='{LONG}' WHERE id=3")
+    applied(logs[1], mysql_place.url, "--allow-gap", "--on-conflict", "log")
+    applied(logs[1], database.url, "--allow-gap", "--on-conflict", "log")
+    select = "SELECT operation, cause, outcome, row_key, row_after LIKE '%short%', row_after LIKE '%\"n_\": 7%' FROM paraply.conflict"
+    expected = [("update", "missing row", "left", '{"id": "1"}', False, True)]
+    assert [tuple(row) for row in mysql_place.sql(select)] == expected
+    assert database.sql(select) == expected
+    for rows in (
+        mysql_place.sql("SELECT id, j->>'$.name', j->>'$.n' FROM shop.t ORDER BY 1"),
+        database.sql("SELECT id, j->>'name', j->>'n' FROM shop.t ORDER BY 1"),
+    ):
+        assert [tuple(map(str, row)) for row in rows] == [("2", "short", "1"), ("3", "y" * 200, "8")]

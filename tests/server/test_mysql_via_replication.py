@@ -151,6 +151,7 @@ def test_r18_a_missing_row_ends_it_there_and_names_it(place: SqlPlace, made: Pat
     assert (outcome.code, error["class"]) == (1, "RowNotFound")
     assert "shop.item" in str(error["message"])
     assert "key id=3" in str(error["message"])
+    assert "or go on with --via sessions --on-conflict log, " in str(error["message"])
     assert str(error["gtid"]).endswith(f":{len(MADE)}")
     assert outcome.report["transactions"] == 1, "the statement before it"
     assert gtid

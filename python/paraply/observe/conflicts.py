@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply.runtime import runtime
 from paraply.targets.conflicts import CONFLICT_TABLE
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,7 +86,7 @@ def conflict_lines(counts: Sequence[ConflictCount]) -> list[str]:
     if not counts:
         return []
     total = sum(found.count for found in counts)
-    lines = [f"{total:,} row change{'s' if total > 1 else ''} did not fit the target (--on-conflict):"]
+    lines = [f"{counted(total, 'row change')} did not fit the target (--on-conflict):"]
     words = {
         "left": "left out", "replaced": "the target's row was replaced", "inserted": "the row was inserted", "none": "nothing to do",
     }  # fmt: skip

@@ -116,7 +116,7 @@ class ObservedRun(Protocol):
         """The newest committed block."""
 
     @property
-    def on_conflict(self) -> OnConflict:
+    def on_conflict(self) -> OnConflict | None:
         """Treatment of row changes that do not fit."""
 
     @property

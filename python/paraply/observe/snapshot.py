@@ -135,5 +135,5 @@ def make_report(run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker])
         notes=list(run.notes),
         workers=counters,
         conflicts=run.conflicts.counts(),
-        on_conflict=run.on_conflict.value,
+        on_conflict=run.on_conflict.value if run.on_conflict is not None else "stop",
     )

@@ -45,6 +45,9 @@ _INSERT = (
 _INSERT_BYTES = 256 * 1024
 """Bytes of values after which another INSERT begins."""
 
+_MINIMAL = "binlog_row_image=FULL"
+_PARTIAL = f"binlog_row_value_options='' and {_MINIMAL}"
+
 MISSING: Literal["missing row"] = "missing row"
 DUPLICATE: Literal["duplicate key"] = "duplicate key"
 
@@ -245,7 +248,9 @@ class Resolver:
         missing = [name for name in row.missing if name not in generated]
         change = row.overwriting
         if missing or change is None:
-            raise self._refused(row, misfit, f"the log does not hold the whole row (columns {', '.join(missing)})", key, whole=False)
+            partial = row.overwriting is None  # the log has the differences of a document
+            reason = f"the log does not hold the whole row (columns {', '.join(missing)})"
+            raise self._refused(row, misfit, reason, key, setting=_PARTIAL if partial else _MINIMAL)
         again = self._writer.write(change)
         if again is None:
             return ("replaced" if row.operation == "insert" else "inserted"), misfit
@@ -256,12 +261,12 @@ class Resolver:
                     return "replaced", misfit
         return "left", Misfit(misfit.cause, again.detail if again.cause == DUPLICATE else misfit.detail)
 
-    def _refused(self, row: SingleRow, misfit: Misfit, reason: str, key: str | None = None, *, whole: bool = True) -> ApplyFailed:
+    def _refused(self, row: SingleRow, misfit: Misfit, reason: str, key: str | None = None, *, setting: str | None = None) -> ApplyFailed:
         what = "is not in the target" if misfit.cause == MISSING else "has a key that is in the target already"
         advice = (
             "correct the row in the target, or leave the table out with --exclude-table"
-            if whole
-            else "set binlog_row_image=FULL on the source for later rows; correct this row in the target, or use --on-conflict log"
+            if setting is None
+            else f"set {setting} on the source for later rows; correct this row in the target, or use --on-conflict log"
         )
         return ApplyFailed(
             f"a row to {row.operation} {what}, and --on-conflict {self._mode.value} cannot treat it, because {reason}: {advice}",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from paraply.applier.schedule.job_list import Job
     from paraply.targets.conflicts import Conflict
 
-__all__ = ["check_on_conflict", "count_conflicts", "end_run", "may_resolve"]
+__all__ = ["check_on_conflict", "count_conflicts", "end_run", "may_resolve", "name_treatment"]
 
 _log = logging.getLogger("paraply.applier")
 
@@ -33,12 +33,13 @@ _OTHER_CAUSES = (DdlUndecided, PrecedingFailed, SchemaMismatch, TypeNotMapped, V
 """Errors that are not about the rows of the target."""
 
 
-def may_resolve(mode: OnConflict, block: Block, error: ParaplyError) -> bool:
+def may_resolve(mode: OnConflict | None, block: Block, error: ParaplyError) -> bool:
     """Return True if a failed block of one transaction is to be applied row by row.
 
     The rows of an XA transaction, and of a statement such as CREATE TABLE ... SELECT, stop the apply.
     """
-    return mode is not OnConflict.STOP and block.kind == "dml" and isinstance(error, ApplyFailed) and not isinstance(error, _OTHER_CAUSES)
+    treats = mode in (OnConflict.LOG, OnConflict.OVERWRITE)
+    return treats and block.kind == "dml" and isinstance(error, ApplyFailed) and not isinstance(error, _OTHER_CAUSES)
 
 
 def check_on_conflict(mode: OnConflict, *, by_replication: bool, keeps_order: bool, allow_nontransactional: bool) -> None:
@@ -71,6 +72,23 @@ def check_on_conflict(mode: OnConflict, *, by_replication: bool, keeps_order: bo
         )
 
 
+def name_treatment(error: ParaplyError, block: Block, mode: OnConflict | None, *, by_replication: bool = False) -> None:
+    """Add the way on with ``--on-conflict`` to an error about a row that is missing or exists already.
+
+    Args:
+        error: The error.
+        block: The failed block of one transaction.
+        mode: The treatment of the run; None if the option is not offered.
+        by_replication: True if the target's own replication applies.
+    """
+    if mode is OnConflict.STOP and block.kind == "dml" and isinstance(error, ApplyFailed) and error.misfit:
+        sessions = "--via sessions " if by_replication else ""
+        error.message += (
+            f"; or go on with {sessions}--on-conflict log, which leaves changes out that do not fit, or overwrite, which makes the rows as"
+            f" they are on the source: {CONFLICT_TABLE} then has each of them"
+        )
+
+
 def count_conflicts(run: RunState, block: Block, conflicts: Sequence[Conflict]) -> None:
     """Count the conflicts of a committed block; report the first ones of the run."""
     if conflicts and not run.conflicts.total:
@@ -85,6 +103,7 @@ def end_run(run: RunState, job: Job, block: Block, error: ParaplyError) -> None:
     Raises:
         ParaplyError: The error.
     """
+    name_treatment(error, block, run.on_conflict)
     if error.gtid is None:
         error.gtid = block.first_gtid
     if error.file is None:

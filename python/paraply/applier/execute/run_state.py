@@ -138,8 +138,8 @@ class RunState:
         """True if the target runs scheduled events, which a logged statement may make or change."""
         self.answer = DdlAnswer()
         """The user's answer about a statement that was made by hand."""
-        self.on_conflict = OnConflict.STOP
-        """Treatment of rows that do not fit the target."""
+        self.on_conflict: OnConflict | None = None
+        """Treatment of rows that do not fit the target; None for a run to which the option is not offered."""
         self.conflicts = ConflictTally()
         """Row changes that did not fit."""
         self.transactions = 0

@@ -6,6 +6,7 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING
 
+from paraply.applier.execute.resolution import name_treatment
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
 from paraply.runtime import runtime
 from paraply.targets.mysql.errors import explain
@@ -247,6 +248,7 @@ class Watch:
             error = session.explained(fault.error, job.block)
         finally:
             session.close()
+        name_treatment(error, job.block, self._run.on_conflict, by_replication=True)
         with contextlib.suppress(PrecedingFailed):
             self._run.order.wait_turn(job.ticket)
             self._run.order.finish(job.ticket, error)

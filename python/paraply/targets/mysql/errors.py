@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from paraply._native import Format
 
 __all__ = [
+    "DUPLICATE_KEY",
     "LOCK_WAIT_TIMEOUT",
     "NO_SUCH_ROW",
     "QUERY_INTERRUPTED",
@@ -38,6 +39,8 @@ __all__ = [
 
 LOCK_WAIT_TIMEOUT = 1205
 NO_SUCH_ROW = 1032
+#: A row with the same key exists already.
+DUPLICATE_KEY = frozenset({1022, 1062, 1586, 1859})
 QUERY_INTERRUPTED = 1317
 
 #: A KILL QUERY, which MySQL answers with the unknown error 1105 when it hits rows of a BINLOG statement, and with 3100 (a hook failed)
@@ -77,6 +80,8 @@ _FAILED = {
     1813: _LEFT_FILE,
     1836: "the target is read only: set read_only off, on MySQL super_read_only too",
     1824: "the table that a foreign key refers to is missing on the target: a filter may leave it out; select both tables or none",
+    3648: "the target's document is another one than the source's, and the log has only the differences between the source's documents"
+    " (binlog_row_value_options=PARTIAL_JSON): copy the source's document into the target, then run the same command again",
     3819: "the row violates a CHECK of the target's table",
     4025: "the row violates a CHECK of the target's table",
 }
@@ -91,6 +96,7 @@ _INNER = {28: _DISK_FULL, 135: _DISK_FULL, 184: _LEFT_FILE}
 #: Errors about one row: it is missing, exists already, has no parent, has children, or does not fit the table.
 _OF_A_ROW = frozenset({1022, 1032, 1048, 1062, 1216, 1217, 1264, 1265, 1292, 1364, 1366, 1406, 1451, 1452, 1526, 1586, 1690, 1859, 3819,
                        4025})  # fmt: skip
+_MISFITS = DUPLICATE_KEY | {NO_SUCH_ROW}
 _REFERENCES = frozenset({1216, 1217, 1451, 1452})
 _CASCADED = _REFERENCES | {NO_SUCH_ROW}
 _CONNECT = {
@@ -141,7 +147,10 @@ def explain(
         return error
     kind, hint = _kind(error.code, error.message)
     message = f"{error.message} (error {error.code})" + (f"; {hint}" if hint else "")
-    return kind(message, file=file, position=position, gtid=gtid, table=table, key=key)
+    found = kind(message, file=file, position=position, gtid=gtid, table=table, key=key)
+    if isinstance(found, ApplyFailed):
+        found.misfit = error.code in _MISFITS
+    return found
 
 
 def interrupted(error: ParaplyError) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -21,13 +22,16 @@ from paraply.errors import (
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
 
-__all__ = ["SqlError", "connection_lost", "failure", "from_psycopg"]
+__all__ = ["UNIQUE_VIOLATION", "SqlError", "connection_lost", "failure", "from_psycopg", "key_in"]
 
 _TEMPORARY = frozenset({"40001", "40P01", "55P03", "57014"})
 """Serialization failure, deadlock, lock not available, and a statement canceled by ``interrupt``."""
 
 _CONNECTION = ("08", "57P")
 _SCHEMA = frozenset({"42P01", "42703", "3F000", "42804", "428C9", "42P07"})
+
+UNIQUE_VIOLATION = "23505"
+_KEY = re.compile(r"\((.+?)\)=\((.*)\)", re.DOTALL)
 
 _UNABLE = frozenset({"25006", "53100", "53200"})
 """The server is read only, its disk is full, or it has no memory left."""
@@ -113,13 +117,15 @@ def failure(
         file: The log file.
         position: The transaction's offset.
     """
-    text = f"PostgreSQL: {error.message} ({error.state})"
+    key = key_in(error.detail)
+    more = f": {error.detail}" if error.detail and key is None else ""
+    text = f"PostgreSQL: {error.message}{more} ({error.state})"
     advice = _HINTS.get(error.state) or error.hint
     if advice:
         text += f"; {advice}"
     where = {"gtid": gtid, "table": table, "file": file}
     if error.state in _TEMPORARY:
-        return TemporaryFailure(text, **where, position=position, key=error.detail)
+        return TemporaryFailure(text, **where, position=position, key=key)
     if error.state.startswith(_CONNECTION):
         return ConnectionLost(text, **where, position=position)
     if error.state.startswith("28") or error.state == "3D000":
@@ -133,4 +139,21 @@ def failure(
         kind = PrivilegeMissing
     elif error.state in _UNABLE:
         kind = TargetUnable
-    return kind(text, **where, position=position, key=error.detail)
+    found = kind(text, **where, position=position, key=key)
+    found.misfit = error.state == UNIQUE_VIOLATION
+    return found
+
+
+def key_in(detail: str | None) -> str | None:
+    r"""Return the key that the detail of an error names, in the form of other keys; None if it names none.
+
+    The words around it are in the server's language.
+
+    >>> key_in("Key (id)=(7) already exists."), key_in("Key (a, b)=(1, x) is not present in table \"t\".")
+    ('id=7', '(a, b)=(1, x)')
+    """
+    match = _KEY.search(detail or "")
+    if match is None:
+        return None
+    columns, values = match.groups()
+    return f"({columns})=({values})" if "," in columns else f"{columns}={values}"

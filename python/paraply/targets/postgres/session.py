@@ -25,6 +25,7 @@ from paraply.targets.postgres.rows.conflicts import SavepointWriter, inserts
 from paraply.targets.postgres.rows.last_writer import ANY_ROWS
 from paraply.targets.postgres.rows.prepared import PreparedStatements
 from paraply.targets.postgres.xa import XA_REFUSED
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -385,9 +386,11 @@ def _chunks(rendered: Sequence[Rendered], head: Iterable[bytes]) -> Iterator[Seq
 def _not_found(sql: bytes, rows: int, affected: int | None, table: str) -> RowNotFound:
     """Return the error for a statement that affected too few or too many rows."""
     key = _condition(sql)[:200].decode(errors="replace") or None
-    problem = f"a statement affected {affected or 0} rows in the target where the log has {rows}"
+    problem = f"a statement affected {counted(affected or 0, 'row')} in the target where the log has {rows:,}"
     advice = "the row was changed by someone else, or the replay began too early"
-    return RowNotFound(f"{problem}; {advice}", table=table, key=key)
+    error = RowNotFound(f"{problem}; {advice}", table=table, key=key)
+    error.misfit = (affected or 0) < rows
+    return error
 
 
 def _condition(sql: bytes) -> bytes:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from paraply.errors import ServerError
 from paraply.runtime import runtime
 from paraply.targets.conflicts import DUPLICATE, MISSING, Misfit, OnConflict, Resolver, insert_statements
-from paraply.targets.mysql.errors import NO_SUCH_ROW
-from paraply.targets.mysql.rows.row_finder import DUPLICATE as DUPLICATE_CODES
+from paraply.targets.mysql.errors import DUPLICATE_KEY, NO_SUCH_ROW
 from paraply.targets.mysql.rows.sequences import row_statements
 from paraply.targets.mysql.sql import Connection, query_all, query_each, rows_of, text_literal, to_int, to_text
 
@@ -65,7 +64,7 @@ class _Writer:
             for statement in row_statements(self._context, part):
                 self._connection.query(statement)
         except ServerError as error:
-            cause = MISSING if error.code == NO_SUCH_ROW else DUPLICATE if error.code in DUPLICATE_CODES else None
+            cause = MISSING if error.code == NO_SUCH_ROW else DUPLICATE if error.code in DUPLICATE_KEY else None
             if cause is None:
                 raise
             if resets := self._context.checker.session.resets:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paraply.schema.readers.live import by_last_column
+from paraply.targets.mysql.errors import DUPLICATE_KEY, NO_SUCH_ROW
 from paraply.targets.mysql.rows.values import KeyColumn, condition, shown
 from paraply.targets.mysql.sql import Connection, identifier, name_literal, query_each, rows_of, to_int, to_text
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FoundRow", "RowFinder", "TableKeys", "UniqueKey"]
 
-DUPLICATE = frozenset({1022, 1062, 1586, 1859})
-MISSING = 1032
 CHILD_STANDS = frozenset({1217, 1451})
 NO_PARENT = frozenset({1216, 1452})
 
@@ -185,9 +184,9 @@ class RowFinder:
         if keys is None:
             return FoundRow(table)
         rows = self._rows(keys)
-        if code == MISSING:
+        if code == NO_SUCH_ROW:
             return FoundRow(table, self._named(keys, rows, self._missing(keys, rows)))
-        if code in DUPLICATE:
+        if code in DUPLICATE_KEY:
             return FoundRow(table, self._duplicate(keys, rows))
         return FoundRow(table, self._named(keys, rows, None))
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from paraply.errors import RowNotFound
 from paraply.targets.conflicts import DUPLICATE, MISSING, Misfit, OnConflict, insert_statements
 from paraply.targets.postgres.connection import StatementFailed
-from paraply.targets.postgres.errors import failure
+from paraply.targets.postgres.errors import UNIQUE_VIOLATION, failure
 from paraply.targets.postgres.types import quote_literal
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SavepointWriter", "create_conflict_table", "inserts"]
 
-_UNIQUE_VIOLATION = "23505"
 _SAVEPOINT, _RELEASE, _BACK = b"SAVEPOINT paraply_row", b"RELEASE SAVEPOINT paraply_row", b"ROLLBACK TO SAVEPOINT paraply_row"
 _TABLE = b"""CREATE TABLE IF NOT EXISTS paraply.conflict (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, channel_name text NOT NULL, gtid text, log_file text NOT NULL,
@@ -50,7 +50,7 @@ class SavepointWriter:
             results = self._connection.run([*head, *(sql for sql, *_ in rendered)])
         except StatementFailed as failed:
             place = failed.index - len(head)
-            if failed.error.state != _UNIQUE_VIOLATION or place < 0:
+            if failed.error.state != UNIQUE_VIOLATION or place < 0:
                 raise failure(failed.error, table=rendered[place][2] if place >= 0 else None) from failed
             self._take_back()
             return Misfit(DUPLICATE, failed.error.detail or failed.error.message)
@@ -58,7 +58,7 @@ class SavepointWriter:
         for (_, rows, table, _), result in zip(rendered, results[len(head) :], strict=True):
             found = result.command_tuples or 0
             if found > rows:
-                raise RowNotFound(f"a statement affected {found} rows in the target where the log has {rows}", table=table)
+                raise RowNotFound(f"a statement affected {counted(found, 'row')} in the target where the log has {rows:,}", table=table)
             if found < rows:
                 self._take_back()
                 return Misfit(MISSING)
