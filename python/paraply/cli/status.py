@@ -13,6 +13,7 @@ from paraply.cli.options import AsJson, Debug, DefaultsFile, TargetUrl
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import time_left
 from paraply.errors import ChannelTrouble, UsageError
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.targets.channel_status import ChannelStatus, LastSign
@@ -96,7 +97,7 @@ def trouble_of(channel: ChannelStatus, max_lag: float | None) -> str | None:
     lag = 0.0 if waiting == 0 else run["counters"]["lag"] if run else None
     paused = f", paused by {channel.pause.by} since {channel.pause.since}" if channel.pause is not None else ""
     if lag is None and waiting:
-        return f"{waiting:,} transactions wait, and none was applied since its start{paused}"
+        return f"{counted(waiting, 'transaction waits', 'transactions wait')}, and none was applied since its start{paused}"
     if lag is not None and lag > max_lag:
         return f"it lags {lag:,.0f} s, more than {max_lag:g} s{paused}"
     return None
@@ -123,6 +124,7 @@ def channel_json(channel: ChannelStatus) -> dict[str, Any]:
         "updated_at": sign.at if sign is not None else None,
         "age_seconds": round(sign.age, 3) if sign is not None else None,
         "run": sign.status if sign is not None else None,
+        "conflicts": channel.conflicts,
     }
 
 
@@ -162,7 +164,7 @@ def _progress(channel: ChannelStatus) -> list[str]:
         when = f", committed on the source {counters['committed_at']}" if counters.get("committed_at") else ""
         lines.append(f"last       {counters.get('last_gtid') or 'a transaction without GTID'}{when}")
     if channel.file is not None:
-        lines.append(f"position   {channel.file}:{channel.position}, {channel.ordinal:,} transactions of the logs are committed")
+        lines.append(f"position   {channel.file}:{channel.position}, {counted(channel.ordinal, 'transaction')} of the logs committed")
     if channel.executed:
         lines.append(f"executed   {_shortened(channel.executed)}")
     if channel.missing:
@@ -170,12 +172,15 @@ def _progress(channel: ChannelStatus) -> list[str]:
             f"incomplete the server's own GTID set lacks {_shortened(channel.missing)}, which are applied (GTID mode record):"
             " Ctrl-C or SIGTERM, a stop that was reached, or the end of the logs adds them"
         )
-    gaps = f"{_shortened(', '.join(channel.gaps))} ({channel.ahead:,} transactions are committed after that)" if channel.gaps else "none"
+    ahead = counted(channel.ahead, "transaction")
+    gaps = f"{_shortened(', '.join(channel.gaps))} ({ahead} committed after that)" if channel.gaps else "none"
     lines.append(f"gaps       {gaps}")
     lines.append(f"epoch      {channel.epoch}")
     if channel.pause is not None:
         rest = ", transactions in progress are being committed" if run.get("paused") == "pausing" else ""
         lines.append(f"paused     by {channel.pause.by} since {channel.pause.since}{rest}; paraply resume ends it")
+    if channel.conflicts:
+        lines.append(f"conflicts  {counted(channel.conflicts, 'row change')} did not fit this target: see paraply.conflict in it")
     if channel.pending is not None:
         lines.append(f"undecided  {channel.pending}: see --ddl-done of paraply apply")
     return lines
@@ -192,12 +197,12 @@ def _live(run: Mapping[str, Any]) -> list[str]:
         *received,
         f"rate       {counters['rate']:,.0f} transactions/s{share}{left}{lag}",
         (
-            f"done       {counters['transactions']:,} transactions ({counters['merged']:,} merged) in {counters['commits']:,} commits,"
-            f" {counters['skipped']:,} skipped, {counters['rows']:,} rows"
+            f"done       {counted(counters['transactions'], 'transaction')} ({counters['merged']:,} merged)"
+            f" in {counted(counters['commits'], 'commit')}, {counters['skipped']:,} skipped, {counted(counters['rows'], 'row')}"
         ),
         (
-            f"queue      {counters['queue']} jobs, {counters['backlog']:,} transactions waiting behind them, low-water mark block"
-            f" {counters['low_water_mark']:,}, {counters['ahead']} ahead of it"
+            f"queue      {counted(counters['queue'], 'job')}, {counted(counters['backlog'], 'transaction')} waiting behind them,"
+            f" low-water mark block {counters['low_water_mark']:,}, {counters['ahead']} ahead of it"
         ),
         (
             f"workers    {counters['running']} running, {counters['waiting_dependency']} blocked by dependency,"
@@ -218,14 +223,14 @@ def _received(receiver: Mapping[str, Any], counters: Mapping[str, Any]) -> list[
     pending = receiver["lag_transactions"] if receiver["connected"] else receiver.get("unapplied_transactions")
     seconds = 0.0 if pending == 0 else counters["lag"]
     time = "none applied since the start" if seconds is None else f"{seconds:,.0f} s"
-    behind = f"{pending:,} transactions, {time}" if pending is not None else time
+    behind = f"{counted(pending, 'transaction')}, {time}" if pending is not None else time
     if not receiver["connected"]:
         received = "everything received is applied" if pending == 0 else f"{behind} of what was received"
         behind = f"not known while the source is not connected; {received}"
     return [
         f"source     {receiver['source']}: {state}{heard}{_semi_sync(receiver)}",
         (
-            f"received   {receiver['received_transactions']:,} transactions up to {receiver['last_received'] or 'none'}"
+            f"received   {counted(receiver['received_transactions'], 'transaction')} up to {receiver['last_received'] or 'none'}"
             f" ({receiver['source_file']}:{receiver['source_position']})"
         ),
         f"lag        {behind}",
@@ -236,7 +241,7 @@ def _semi_sync(receiver: Mapping[str, Any]) -> str:
     """Return the state of semi-synchronous replication; empty if it was not asked for."""
     match receiver.get("semi_sync"):
         case "on":
-            return f", semi-synchronous ({receiver['acknowledgements']:,} acknowledgements)"
+            return f", semi-synchronous ({counted(receiver['acknowledgements'], 'acknowledgement')})"
         case "refused":
             return f", asynchronous ({receiver['semi_sync_refusal']})"
     return ""

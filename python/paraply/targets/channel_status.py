@@ -72,6 +72,7 @@ class ChannelStatus:
         missing: Applied GTIDs that the server's own GTID set lacks (mode ``record``); empty if it holds all of them.
         sign: Last status that a run wrote; None if no run wrote one.
         pause: The pause of the channel; None if it is not paused.
+        conflicts: Number of its rows in the table of conflicts, of all its runs.
     """
 
     name: str
@@ -89,6 +90,7 @@ class ChannelStatus:
     missing: str = ""
     sign: LastSign | None = None
     pause: Pause | None = None
+    conflicts: int = 0
 
     @property
     def state(self) -> str:

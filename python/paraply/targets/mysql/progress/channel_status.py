@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from paraply._native import GtidSet
 from paraply.errors import ParaplyError
 from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, gtid_union, read_sign
+from paraply.targets.conflicts import CONFLICT_TABLE
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.progress.status_row import read_pause
 from paraply.targets.mysql.progress.store import ProgressStore
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["read_channels"]
 
-_TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress','run')"
+_TABLES = (
+    "SELECT table_name FROM information_schema.tables WHERE table_schema='paraply'"
+    " AND table_name IN ('channel','progress','run','conflict')"
+)
 _SIGNS = (
     "SELECT channel, epoch, DATE_FORMAT(updated, '%Y-%m-%dT%H:%i:%s.%fZ'), TIMESTAMPDIFF(MICROSECOND, updated, UTC_TIMESTAMP(6)), status"
     " FROM paraply.run"
@@ -38,9 +42,19 @@ def read_channels(connection: Connection) -> list[ChannelStatus]:
         connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
         signs = _signs(connection) if "run" in tables else {}
         channels = rows_of(connection.query("SELECT name, fingerprint FROM paraply.channel ORDER BY name"))
-        return [_channel(connection, to_text(name), to_text(fingerprint), signs.get(to_text(name))) for name, fingerprint in channels]
+        conflicts = _conflicts(connection) if "conflict" in tables else {}
+        found = [_channel(connection, to_text(name), to_text(fingerprint), signs.get(to_text(name))) for name, fingerprint in channels]
+        for status in found:
+            status.conflicts = conflicts.get(status.name, 0)
+        return found
     except ParaplyError as error:
         raise explain(error) from None
+
+
+def _conflicts(connection: Connection) -> dict[str, int]:
+    """Return the number of conflicts of each channel that has any."""
+    rows = rows_of(connection.query(f"SELECT channel_name, COUNT(*) FROM {CONFLICT_TABLE} GROUP BY channel_name"))
+    return {to_text(name): to_int(number) for name, number in rows}
 
 
 def _signs(connection: Connection) -> dict[str, LastSign]:

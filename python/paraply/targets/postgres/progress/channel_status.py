@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, read_sign
+from paraply.targets.conflicts import CONFLICT_TABLE
 from paraply.targets.postgres.connection import StatementFailed
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.progress.status_row import read_pause
@@ -17,8 +18,9 @@ __all__ = ["read_channels"]
 
 _THERE = (
     b"SELECT to_regclass('paraply.channel') IS NOT NULL AND to_regclass('paraply.progress') IS NOT NULL,"
-    b" to_regclass('paraply.run') IS NOT NULL"
+    b" to_regclass('paraply.run') IS NOT NULL, has_table_privilege(to_regclass('paraply.conflict'), 'SELECT')"
 )
+_CONFLICTS = f"SELECT channel_name, count(*) FROM {CONFLICT_TABLE} GROUP BY channel_name".encode()
 _CHANNELS = b"SELECT name, epoch, fingerprint, state FROM paraply.channel ORDER BY name"
 _PROGRESS = b'SELECT channel, slot, executed, file, "offset", ordinal FROM paraply.progress ORDER BY channel, slot'
 _SIGNS = (
@@ -34,7 +36,7 @@ def read_channels(connection: PgConnection) -> list[ChannelStatus]:
         ParaplyError: The tables cannot be read.
     """
     try:
-        stored, run = _texts(connection, _THERE)[0]
+        stored, run, conflict = _texts(connection, _THERE)[0]
         if stored != "t":
             return []
         signs = _signs(connection) if run == "t" else {}
@@ -42,8 +44,10 @@ def read_channels(connection: PgConnection) -> list[ChannelStatus]:
         found = [
             _channel(row, [line[1:] for line in rows if line[0] == row[0]], signs.get(row[0])) for row in _texts(connection, _CHANNELS)
         ]
+        counts = {name: int(number) for name, number in _texts(connection, _CONFLICTS)} if conflict == "t" else {}
         for status in found:
             status.pause = read_pause(connection, status.name)
+            status.conflicts = counts.get(status.name, 0)
         return found
     except StatementFailed as failed:
         raise failure(failed.error) from failed
