@@ -53,13 +53,16 @@ def test_an_account_is_mended_by_its_statement(mariadb_place: SqlPlace) -> None:
 @pytest.mark.mariadb
 def test_tables_of_a_target(mariadb_place: SqlPlace) -> None:
     mariadb_place.sql("CREATE DATABASE shop", "CREATE TABLE shop.old (id INT PRIMARY KEY) ENGINE=MyISAM", "CREATE TABLE shop.heap (id INT)",
-                      "CREATE TABLE shop.nullable (id INT UNIQUE, other INT)")  # fmt: skip
+                      "CREATE TABLE shop.nullable (id INT, other INT, name TEXT, UNIQUE (name(9)), UNIQUE (id, other))",
+                      "CREATE TABLE shop.`odd one` (id INT)")  # fmt: skip
     report = run_json("doctor", "--to", mariadb_place.url).report
     (engines,) = found(report, "target", "engines")
     assert (engines["level"], "shop.old" in engines["text"]) == ("error", True)
     mariadb_place.sql(engines["mend"])
     (keys,) = found(report, "target", "keys")
-    assert keys["text"].endswith("shop.heap, shop.nullable")
+    assert keys["text"].endswith("shop.heap, shop.nullable, shop.`odd one`")
+    mend = "ALTER TABLE `shop`.`heap` ADD PRIMARY KEY (...); ALTER TABLE `shop`.`nullable` ADD PRIMARY KEY (`id`, `other`)"
+    assert keys["mend"] == f"{mend}; ALTER TABLE `shop`.`odd one` ADD PRIMARY KEY (...)"
     assert found(run_json("doctor", "--to", mariadb_place.url).report, "target", "engines") == []
 
 
@@ -82,13 +85,14 @@ def test_a_mysql_source_and_target() -> None:
 @pytest.mark.postgres
 def test_a_postgresql_target(postgres_place: PostgresPlace) -> None:
     with psycopg.connect(postgres_place.url, autocommit=True) as connection:
-        connection.execute("CREATE SCHEMA shop; CREATE TABLE shop.t (id int)")
+        connection.execute('CREATE SCHEMA shop; CREATE TABLE shop."T" (id int)')
         connection.execute("CREATE FUNCTION shop.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'")
-        connection.execute("CREATE TRIGGER loud BEFORE INSERT ON shop.t FOR EACH ROW EXECUTE FUNCTION shop.f()")
+        connection.execute('CREATE TRIGGER loud BEFORE INSERT ON shop."T" FOR EACH ROW EXECUTE FUNCTION shop.f()')
         outcome = run_json("doctor", "--to", postgres_place.url)
         assert outcome.code == 1
         (triggers,) = found(outcome.report, "target", "triggers")
-        assert found(outcome.report, "target", "keys")[0]["level"] == "warning"
+        (keys,) = found(outcome.report, "target", "keys")
+        assert (keys["level"], keys["mend"]) == ("warning", 'ALTER TABLE shop."T" ADD PRIMARY KEY (...)')
         connection.execute(triggers["mend"])
     assert run_json("doctor", "--to", postgres_place.url).code == 0
 

@@ -20,6 +20,7 @@ from paraply.logs.inputs import is_url, joined_url
 from paraply.replication.receiver import permanent
 from paraply.replication.source import SILENCE_SECONDS, look, parse_source
 from paraply.runtime import runtime
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,7 +215,8 @@ class Archiver:
                     self._bytes += piece.end - piece.begin
                     self._on_progress(self.report)
                     if file.closed:
-                        self._on_event(f"{file.name} is complete: {file.size:,} bytes, {file.transactions:,} transactions")
+                        size = f"{counted(file.size, 'byte')}, {counted(file.transactions, 'transaction')}"
+                        self._on_event(f"{file.name} is complete: {size}")
                 elif ended or self._wake.is_set():
                     break
                 writer.renew()

@@ -13,6 +13,7 @@ from paraply.cli.options import AsJson, Debug, DefaultsFile, Quiet
 from paraply.cli.process.secrets import hide_arguments
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.analysis.analyze import CostModel
@@ -98,7 +99,7 @@ def analyze(
         with progress_line("analyze", total, quiet=as_json or quiet) as line:
 
             def show_progress(done: float, count: int) -> None:
-                line.update(done, f"{count:,} transactions")
+                line.update(done, counted(count, "transaction"))
 
             if html is None:
                 result = run_analyze(logs, options, on_progress=show_progress)

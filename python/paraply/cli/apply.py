@@ -48,6 +48,7 @@ from paraply.cli.terminal import output
 from paraply.cli.terminal.dry_run import dry_run_json, show_dry_run, show_plan
 from paraply.cli.terminal.progress import apply_line
 from paraply.errors import UsageError
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.applier import Applier, ApplyReport
@@ -320,15 +321,17 @@ def show(report: ApplyReport) -> None:
 
     rate = report.transactions / report.seconds if report.seconds else 0.0
     skipped = f", {report.skipped:,} skipped" if report.skipped else ""
-    reconnects = f", {report.reconnects:,} new connections after lost ones" if report.reconnects else ""
+    reconnects = f", {counted(report.reconnects, 'new connection')} after lost ones" if report.reconnects else ""
     output.console.print(
-        f"{report.transactions:,} transactions ({report.rows:,} rows) in {report.seconds:.2f} s, {rate:,.0f}/s, "
-        f"{report.commits:,} commits{skipped}, {report.retries:,} retries{reconnects}"
+        f"{counted(report.transactions, 'transaction')} ({counted(report.rows, 'row')}) in {report.seconds:.2f} s, {rate:,.0f}/s, "
+        f"{counted(report.commits, 'commit')}{skipped}, {counted(report.retries, 'retry', 'retries')}{reconnects}"
     )
     if report.filtered:
-        output.console.print(f"{report.filtered:,} transactions were left empty by the filters; they are recorded as done")
+        many = counted(report.filtered, "transaction was", "transactions were")
+        output.console.print(f"{many} left empty by the filters, and recorded as done")
     if report.skip is not None:
-        output.console.print(f"{report.skip.transactions:,} transactions were left out by --skip; they count as executed")
+        many = counted(report.skip.transactions, "transaction was", "transactions were")
+        output.console.print(f"{many} left out by --skip, and counted as executed")
     if report.stop is not None:
         asked = f", as {escape(report.stop.asked)} asked" if report.stop.asked else ""
         output.console.print(f"stopped {report.stop}{asked}", soft_wrap=True)
@@ -338,7 +341,7 @@ def show(report: ApplyReport) -> None:
         output.console.print(escape(note), soft_wrap=True)
     for reason, table, count in report.fallbacks:
         more = _REASONS.get(reason, "")
-        output.console.print(f"coarser write set: {reason}{more}, table {table}, {count:,} times")
+        output.console.print(f"coarser write set: {reason}{more}, table {table}, {counted(count, 'time')}")
 
 
 apply.__doc__ = (apply.__doc__ or "") + "\n" + EXAMPLES

@@ -13,6 +13,7 @@ from paraply.cli.options import AsJson, Debug, DefaultsFile, Quiet
 from paraply.cli.process.secrets import hide_arguments
 from paraply.cli.process.signals import stops_on_signal
 from paraply.cli.terminal import output
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.archive import Archiver, ArchiveReport
@@ -110,8 +111,8 @@ def words(report: ArchiveReport) -> str:
     if not report.file:
         return f"{report.archive}: nothing yet"
     return (
-        f"{report.archive}: {report.files:,} files up to {report.file}:{report.position}; {report.transactions:,} transactions added,"
-        f" {report.bytes:,} bytes in {report.stored_bytes:,}"
+        f"{report.archive}: {counted(report.files, 'file')} up to {report.file}:{report.position};"
+        f" {counted(report.transactions, 'transaction')} added, {counted(report.bytes, 'byte')} in {report.stored_bytes:,}"
     )
 
 

@@ -19,6 +19,7 @@ from paraply._extras import require_extra
 from paraply.cli.options import AsJson, Debug
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     import psycopg
@@ -128,7 +129,7 @@ def apply_once(server: EmbeddedPostgres, log: Path, run: Run, *, quiet: bool) ->
             target,
             workers=run.workers,
             merge=run.merge,
-            on_progress=lambda counters: line.update(counters.read_bytes, f"{counters.transactions:,} transactions"),
+            on_progress=lambda counters: line.update(counters.read_bytes, counted(counters.transactions, "transaction")),
         )
         return applier.run()
 
@@ -188,7 +189,7 @@ def show(reports: Mapping[str, ApplyReport], ratio: float, differing: list[str])
     """Print both runs side by side; waits are seconds, summed over the workers."""
     count = max(report.transactions for report in reports.values())
     numbers = output.columns_of_numbers("seconds", "tx/s", "commits", "wait rows", "wait turn", "retries")
-    table = Table("run", *numbers, title=f"A group's relay log of {count:,} transactions, applied to the embedded PostgreSQL")
+    table = Table("run", *numbers, title=f"A group's relay log of {counted(count, 'transaction')}, applied to the embedded PostgreSQL")
     for name, report in reports.items():
         rate = report.transactions / report.seconds if report.seconds else 0.0
         waits = [f"{report.waits.get(kind, 0.0):.2f}" for kind in ("dependency", "turn")]

@@ -14,6 +14,7 @@ from paraply.cli.options import AsJson, Debug
 from paraply.cli.process.signals import interrupted_by_signal
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.group import LiveGroup, MemberStats
@@ -126,7 +127,7 @@ def measure(live: LiveGroup, load: Load, seconds: float, *, quiet: bool) -> Resu
         def tick() -> None:
             nonlocal ran
             ran += 0.1
-            line.update(int(ran * 10), f"{load.committed:,} committed, {load.conflicts:,} conflicts")
+            line.update(int(ran * 10), f"{load.committed:,} committed, {counted(load.conflicts, 'conflict')}")
 
         try:
             with interrupted_by_signal():
@@ -164,7 +165,7 @@ def show(result: Result) -> None:
     share = result.conflicts / sent if sent else 0.0
     rate = result.committed / result.seconds if result.seconds else 0.0
     output.console.print(
-        f"{result.committed:,} transactions committed in {result.seconds:.1f} seconds ({rate:,.0f} a second), "
+        f"{counted(result.committed, 'transaction')} committed in {result.seconds:.1f} seconds ({rate:,.0f} a second), "
         f"{result.conflicts:,} rolled back (conflict), {share:.1%}",
         soft_wrap=True,
     )

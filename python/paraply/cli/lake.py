@@ -15,6 +15,7 @@ from paraply.cli.process.secrets import hide_arguments
 from paraply.cli.process.signals import stops_on_signal
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.lake import LakeReport, LakeWriter
@@ -82,7 +83,7 @@ def lake(
         )
         total = sum(Path(path).stat().st_size for path in log_paths(log))
         with progress_line("lake", total, quiet=quiet or as_json) as line:
-            writer = LakeWriter(options, lambda report: line.update(report.read_bytes, f"{report.rows:,} row changes"))
+            writer = LakeWriter(options, lambda report: line.update(report.read_bytes, counted(report.rows, "row change")))
             with stops_on_signal(writer.stop, "stopping after the next published state ..."):
                 report = writer.run()
         if not as_json:
@@ -107,8 +108,9 @@ def words(report: LakeReport) -> str:
     if not report.publication:
         return f"{report.into}: nothing is published, as the logs have no transaction"
     return (
-        f"{report.into}: published state {report.publication} with {report.tables:,} tables at {report.executed or 'no transaction'};"
-        f" {report.transactions:,} transactions added, {report.rows:,} row changes, {report.merged:,} after merging"
+        f"{report.into}: published state {report.publication} with {counted(report.tables, 'table')}"
+        f" at {report.executed or 'no transaction'};"
+        f" {counted(report.transactions, 'transaction')} added, {counted(report.rows, 'row change')}, {report.merged:,} after merging"
     )
 
 

@@ -16,6 +16,7 @@ from paraply.cli.process.secrets import hide_arguments
 from paraply.cli.terminal import output
 from paraply.errors import UsageError
 from paraply.output_files import new_file, new_text_file
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.analysis.row_changes import ChangeFilter
@@ -92,7 +93,7 @@ def rows(
             else:
                 count = write_text(paths, wanted, tables, form, sink, full)
         if file is not None and not as_json:
-            output.console.print(f"{count:,} row changes in {file}", soft_wrap=True)
+            output.console.print(f"{counted(count, 'row change')} in {file}", soft_wrap=True)
         if not count:
             for note in nothing_found(paths, wanted):
                 output.notice("note", note)

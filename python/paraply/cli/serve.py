@@ -13,6 +13,7 @@ from paraply.cli.process.signals import stops_on_signal
 from paraply.cli.terminal import output
 from paraply.cli.terminal.events import write_event
 from paraply.errors import UsageError
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.replication.renumbering import RenumberOptions
@@ -139,7 +140,7 @@ def serve(
 def replica_text(replica: Mapping[str, Any]) -> str:
     """Return the state of a replica in words."""
     state = "has everything" if replica["waiting"] else "is being sent"
-    return f"{replica['address']} {state} up to {replica['file']}:{replica['position']}, {replica['transactions']:,} transactions"
+    return f"{replica['address']} {state} up to {replica['file']}:{replica['position']}, {counted(replica['transactions'], 'transaction')}"
 
 
 def level_of(kind: str) -> str:

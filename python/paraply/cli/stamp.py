@@ -11,6 +11,7 @@ import typer
 from paraply.cli.options import AsJson, Debug
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.analysis.stamp import StampReport
@@ -68,7 +69,7 @@ def stamp(
                 out,
                 workers=workers or MOST_WORKERS,
                 schema=schema,
-                on_progress=lambda done, count: line.update(done, f"{count:,} transactions"),
+                on_progress=lambda done, count: line.update(done, counted(count, "transaction")),
             )
         if not as_json:
             show(report, advise=workers is None)
@@ -81,7 +82,7 @@ def show(report: StampReport, *, advise: bool) -> None:
     """Print the report for people; with ``advise`` also that the number of workers was not given."""
     places = ", ".join(report.files)
     output.console.print(
-        f"{report.transactions:,} transactions, {report.changed:,} with new numbers, {report.bytes / 1e6:,.1f} MB in {places}",
+        f"{counted(report.transactions, 'transaction')}, {report.changed:,} with new numbers, {report.bytes / 1e6:,.1f} MB in {places}",
         soft_wrap=True,
     )
     output.console.print(
@@ -94,7 +95,7 @@ def show(report: StampReport, *, advise: bool) -> None:
             soft_wrap=True,
         )
     for fallback in report.fallback_reasons:
-        output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {fallback['count']:,} times")
+        output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {counted(fallback['count'], 'time')}")
 
 
 stamp.__doc__ = (stamp.__doc__ or "") + "\n" + EXAMPLES

@@ -12,6 +12,7 @@ from paraply._extras import require_extra
 from paraply.cli.options import AsJson, Debug, Logs
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.analysis.trace_files import TraceReport
@@ -56,7 +57,7 @@ def trace(
                 scheme=scheme,
                 schema=schema,
                 by_file=by_file,
-                on_progress=lambda done, count: line.update(done, f"{count:,} transactions"),
+                on_progress=lambda done, count: line.update(done, counted(count, "transaction")),
             )
         if not as_json:
             show(report)
@@ -69,10 +70,11 @@ def show(report: TraceReport) -> None:
     """Print the report for people."""
     places = ", ".join(report.files)
     output.console.print(
-        f"{report.transactions:,} transactions, {report.bytes / 1e6:,.1f} MB in {places}; fallbacks {report.fallbacks:,}", soft_wrap=True
+        f"{counted(report.transactions, 'transaction')}, {report.bytes / 1e6:,.1f} MB in {places}; fallbacks {report.fallbacks:,}",
+        soft_wrap=True,
     )
     for fallback in report.fallback_reasons:
-        output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {fallback['count']:,} times")
+        output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {counted(fallback['count'], 'time')}")
 
 
 trace.__doc__ = (trace.__doc__ or "") + "\n" + EXAMPLES

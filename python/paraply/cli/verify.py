@@ -11,6 +11,7 @@ import typer
 from paraply.cli.options import AsJson, Debug
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.analysis.verify import VerifyReport
@@ -103,7 +104,7 @@ def verify(
                 history=history,
                 tracking=tracking,
                 bytewise=ignore_collations,
-                on_progress=lambda done, count: line.update(done, f"{count:,} transactions"),
+                on_progress=lambda done, count: line.update(done, counted(count, "transaction")),
             )
         if not as_json:
             show(report)
@@ -117,7 +118,8 @@ def show(report: VerifyReport) -> None:
     """Print the report for people."""
     colour = "green" if report.different == 0 else "red"
     output.console.print(
-        f"{report.transactions:,} transactions, [{colour}]{report.different:,} different[/{colour}], fallbacks {report.fallbacks:,}"
+        f"{counted(report.transactions, 'transaction')}, [{colour}]{report.different:,} different[/{colour}],"
+        f" fallbacks {report.fallbacks:,}"
     )
     if report.check == "bound":
         output.console.print(f"scheme {report.scheme}, check: bound ({report.checked_exactly:,} exactly; the others by bounds)")
@@ -132,7 +134,7 @@ def show(report: VerifyReport) -> None:
             f"the log has ({first['logged'][0]}, {first['logged'][1]}), the rules give ({first['computed'][0]}, {first['computed'][1]})"
         )
     for fallback in report.fallback_reasons:
-        output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {fallback['count']:,} times")
+        output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {counted(fallback['count'], 'time')}")
 
 
 verify.__doc__ = (verify.__doc__ or "") + "\n" + EXAMPLES

@@ -13,6 +13,7 @@ from paraply.logs.feed import Feed, FeedItem, FeedLimits, FeedRules
 from paraply.schema.cascades import logs_cascades
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.readers.table_map import mismatch
+from paraply.wording import table_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -201,7 +202,7 @@ class ChangeReader:
                 raise LogNotUnderstood(
                     f"the definition of table {key[0]}.{key[1]} is not known, as the logs do not begin with its CREATE TABLE; give it with"
                     f" --schema or --schema-from and name what the lake holds with --start-after, or leave it out with"
-                    f" --exclude-table {key[0]}.{key[1]}",
+                    f" {table_option('--exclude-table', key)}",
                     file=place.file, position=place.offset, gtid=place.gtid, table=f"{key[0]}.{key[1]}",
                 )  # fmt: skip
             self._compare(table, table_map, place)

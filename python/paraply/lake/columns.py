@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply.analysis.typed import TypedColumn, image_type, type_of
 from paraply.errors import SchemaMismatch
+from paraply.wording import table_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +63,7 @@ def lake_columns(table: Table) -> LakeColumns:
         if _NOT_IN_NAMES & set(column.name):
             raise SchemaMismatch(
                 f"the name of column {column.name!r} has a character that a lake cannot have in a name; rename the column on the source,"
-                f" or leave the table out with --exclude-table {table.full_name}",
+                f" or leave the table out with {table_option('--exclude-table', (table.database, table.name))}",
                 table=table.full_name,
             )
     return LakeColumns(columns, _key_of(table, {column.name.lower(): column.name for column in columns}))
@@ -96,6 +97,6 @@ def _key_of(table: Table, names: dict[str, str]) -> tuple[str, ...]:
             return tuple(names[part] for part in parts)
     raise SchemaMismatch(
         f"table {table.full_name} has no primary key, and no unique key of stored columns that are NOT NULL, so its rows cannot be merged;"
-        f" add a primary key on the source, or leave the table out with --exclude-table {table.full_name}",
+        f" add a primary key on the source, or leave the table out with {table_option('--exclude-table', (table.database, table.name))}",
         table=table.full_name,
     )

@@ -9,6 +9,7 @@ from paraply.analysis.carried.default import stored_default
 from paraply.errors import TypeNotMapped
 from paraply.lake.columns import lake_columns
 from paraply.schema.types import CHARACTER, INTEGERS
+from paraply.wording import table_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,6 +176,6 @@ def _words(column: Column) -> str:
 def _refusal(table: Table, what: str) -> TypeNotMapped:
     return TypeNotMapped(
         f"ALTER TABLE {table.full_name} changes {what}: what its rows hold then is only known to the source; leave the table out with"
-        f" --exclude-table {table.full_name}, or start a new lake after the statement with --start-after",
+        f" {table_option('--exclude-table', (table.database, table.name))}, or start a new lake after the statement with --start-after",
         table=table.full_name,
     )

@@ -12,6 +12,7 @@ from paraply.logs.statement_text import decode_logged
 from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.change import AlterTable, CreateTable, RenameTable, Unknown
+from paraply.wording import table_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +45,7 @@ def check_change(change: SchemaChange, filters: Filters) -> None:
             if reason:
                 raise LogNotUnderstood(
                     f"ALTER TABLE {new.full_name} ({reason}) changes rows without logging them; leave the table out with"
-                    f" --exclude-table {new.full_name}, or start a new lake after the statement",
+                    f" {table_option('--exclude-table', (new.database, new.name))}, or start a new lake after the statement",
                     table=new.full_name,
                 )
 

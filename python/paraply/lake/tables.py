@@ -11,6 +11,7 @@ from paraply.lake.columns import LakeColumns, holds_type, lake_columns
 from paraply.lake.convert import converter, only_adds_nulls
 from paraply.lake.published import Published, PublishedTable
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, TruncateTable
+from paraply.wording import table_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -112,7 +113,7 @@ class LakeTables:
             raise LogNotUnderstood(
                 f"the logs do not have the CREATE TABLE of {definition.full_name}, so its older rows are not known; load them into a"
                 " new lake, and name the transactions that they hold with --start-after, with --schema; or leave the table out with"
-                f" --exclude-table {definition.full_name}",
+                f" {table_option('--exclude-table', key)}",
                 table=definition.full_name,
             )
         if columns.columns != table.columns.columns:

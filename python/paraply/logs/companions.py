@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraply.errors import UsageError
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ def passed_over_note(passed: Sequence[str]) -> str:
     """Return a note about skipped files."""
     if len(passed) == 1:
         return f"{passed[0]} is {companion_kind(Path(passed[0]))}, and was skipped"
-    return f"{len(passed)} files that servers keep beside their logs were skipped: {passed[0]} to {passed[-1]}"
+    return f"{counted(len(passed), 'file')} that servers keep beside their logs skipped: {passed[0]} to {passed[-1]}"
 
 
 def companion_kind(path: Path) -> str | None:

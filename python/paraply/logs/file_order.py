@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import LogError, UsageError
 from paraply.logs.file_names import split_name
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +108,7 @@ def missing_before(files: Sequence[LogFile], held: GtidSet) -> GtidSet | None:
 def shown(gtids: GtidSet) -> str:
     """Return a GTID set for a message; a long one is cut off."""
     text = str(gtids)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(gtids)} transactions)"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({counted(len(gtids), 'transaction')})"
 
 
 def refuse_twice(files: Sequence[LogFile]) -> None:

@@ -10,7 +10,7 @@ from paraply.applier.execute.supervisor import stopped_error
 from paraply.applier.preflight.inspect import parse_gtids
 from paraply.errors import ConnectionFailed, UsageError
 from paraply.replication.receiver import Receiver
-from paraply.replication.relay_folder import RotationNote, locked_relay_log, receiver_status
+from paraply.replication.relay_folder import RotationNote, locked_relay_log, receiver_status, words_of_cut
 from paraply.replication.source import SILENCE_SECONDS, look
 from paraply.runtime import runtime
 
@@ -95,7 +95,7 @@ class Reception:
         with locked_relay_log(options.relay_folder):
             relay = self._relay = RelayLog(options.relay_folder, max_bytes=options.relay_file_bytes)
             if (cut := relay.cut) is not None:
-                self._on_event(f"the relay log ended inside a transaction: {cut[2]:,} bytes were cut after {cut[0]}:{cut[1]}")
+                self._on_event(words_of_cut(*cut[:3]))
             if by_gtid and options.start_after:
                 relay.hold(parse_gtids(options.start_after))
             receiver = self._receiver = Receiver(

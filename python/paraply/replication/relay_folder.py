@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paraply.errors import AlreadyRunning
 from paraply.logs.stop_point import moment_text
 from paraply.runtime import runtime
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from paraply.replication.receiver import Receiver
     from paraply.targets.url import DatabaseUrl
 
-__all__ = ["RotationNote", "locked_relay_log", "receiver_status"]
+__all__ = ["RotationNote", "locked_relay_log", "receiver_status", "words_of_cut"]
 
 _LOOK_SECONDS = 5.0
 _log = logging.getLogger("paraply.replication")
@@ -39,6 +40,15 @@ def locked_relay_log(folder: Path) -> Iterator[None]:
         except OSError:
             raise AlreadyRunning(f"another process uses the relay log in {folder}: end it, or name another --relay-log") from None
         yield
+
+
+def words_of_cut(file: str, position: int, size: int) -> str:
+    """Return a sentence about an unfinished transaction that was cut off.
+
+    >>> words_of_cut("relay.000003", 197, 1)
+    'the relay log ended inside a transaction: 1 byte was cut after relay.000003:197'
+    """
+    return f"the relay log ended inside a transaction: {counted(size, 'byte was', 'bytes were')} cut after {file}:{position}"
 
 
 class RotationNote:

@@ -22,7 +22,7 @@ from paraply.observe.conflicts import joined
 from paraply.observe.counters import Counters
 from paraply.observe.timeline import Timeline
 from paraply.replication.receiver import Receiver
-from paraply.replication.relay_folder import RotationNote, locked_relay_log, receiver_status
+from paraply.replication.relay_folder import RotationNote, locked_relay_log, receiver_status, words_of_cut
 from paraply.replication.source import SILENCE_SECONDS, Source, look
 from paraply.runtime import runtime
 from paraply.targets.protocol import ApplyPlan
@@ -155,7 +155,7 @@ class Replication:
             relay = RelayLog(self._options.relay_folder, max_bytes=self._options.relay_file_bytes)
             self._relay = relay
             if (cut := relay.cut) is not None:
-                self._on_event(f"the relay log ended inside a transaction: {cut[2]:,} bytes were cut after {cut[0]}:{cut[1]}")
+                self._on_event(words_of_cut(*cut[:3]))
             plan = self._plan(source, by_gtid=by_gtid)
             progress = self._reached("target", lambda: self._progress(plan))
             self._check_place(relay, progress, by_gtid=by_gtid)

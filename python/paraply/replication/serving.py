@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply.errors import Stopped, UsageError
 from paraply.runtime import runtime
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -133,7 +134,7 @@ class LogService:
                 self._renumbering = Renumbering(server, options.renumber)
                 self._renumbering.start()
             host, port = server.address
-            self._tell("listening", f"{host}:{port} serves {len(server.files())} files of {server.server_version}")
+            self._tell("listening", f"{host}:{port} serves {counted(len(server.files()), 'file')} of {server.server_version}")
             self._serve(server)
         finally:
             if self._renumbering is not None:

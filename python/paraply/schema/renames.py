@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from paraply.wording import option_text, table_option
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -45,8 +47,8 @@ class Renames:
 
     def __str__(self) -> str:
         """Return the renames as command line options."""
-        words = [f"--rename-database {old}={new}" for old, new in self.databases]
-        return " ".join([*words, *(f"--rename-table {'.'.join(old)}={'.'.join(new)}" for old, new in self.tables)])
+        words = [option_text("--rename-database", f"{old}={new}") for old, new in self.databases]
+        return " ".join([*words, *(table_option("--rename-table", *pair) for pair in self.tables)])
 
     def identity(self) -> Mapping[str, object]:
         """Return the part that belongs to the identity of the progress (R25); empty without renames."""

@@ -9,6 +9,7 @@ from paraply.analysis.analyze.words import duration, scheduler_name, short
 from paraply.analysis.report import charts, tables
 from paraply.analysis.report.charts import bar
 from paraply.analysis.report.series import edges, in_milliseconds, rates
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,12 +167,12 @@ def parallelism_panel(along: Along) -> Panel:
 def path_panel(path: CriticalPath) -> Panel:
     """Return the critical path."""
     lead = (
-        f"The longest chain of transactions that wait for one another: {path.steps:,} transactions, {duration(path.seconds)},"
+        f"The longest chain of transactions that wait for one another: {counted(path.steps, 'transaction')}, {duration(path.seconds)},"
         f" {path.share:.0%} of one worker's time. No number of workers is faster without putting transactions together."
     )
     keys = [bar(str(key.name), f"{key.steps:,} steps", key.steps) for key in path.keys[:_MOST_BARS]]
     steps = [
-        bar(short_gtid(step.gtid) or tables.file_name(step.file), f"{short(step.seconds)} s, {step.rows:,} rows", step.seconds)
+        bar(short_gtid(step.gtid) or tables.file_name(step.file), f"{short(step.seconds)} s, {counted(step.rows, 'row')}", step.seconds)
         for step in path.largest[:_MOST_STEPS]
     ]
     by_key = charts.bars(keys, "Steps of the critical path by the key for which they wait.", "steps that wait for the key")
@@ -219,7 +220,7 @@ def conflicts_panel(found: ConflictForecast) -> Panel:
     bound = "at most " if found.upper_bound else ""
     lead = (
         f"With {found.primaries} primaries and messages that take {found.latency_ms:g} ms, certification would reject {bound}"
-        f"{found.conflicts:,.1f} of {found.transactions:,} transactions ({found.share:.2%})."
+        f"{found.conflicts:,.1f} of {counted(found.transactions, 'transaction')} ({found.share:.2%})."
     )
     values = [bar(str(key.name), f"{key.conflicts:,.1f}", key.conflicts) for key in found.keys[:_MOST_BARS]]
     figures = one_figure("conflict-keys", charts.bars(values, "Predicted conflicts by key.", "conflicts"), "Conflicts by key", values)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply.applier.preflight.before_stop import before_stop
 from paraply.errors import LogError
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,7 +86,7 @@ class StatementChanges:
         """Summary in one line."""
         named = ", ".join(f"{table} {count:,}" for table, count in self.tables[:_TABLES])
         more = f" and {len(self.tables) - _TABLES:,} more tables" if len(self.tables) > _TABLES else ""
-        which = "1 row change is" if self.count == 1 else f"{self.count:,} row changes are"
+        which = counted(self.count, "row change is", "row changes are")
         return f"{which} in statement format, which cannot be replayed exactly: {named}{more}"
 
     def lines(self) -> list[str]:

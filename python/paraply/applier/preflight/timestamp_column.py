@@ -8,6 +8,7 @@ from paraply.errors import UsageError
 from paraply.logs.statement_text import decode_logged
 from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
+from paraply.wording import table_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -107,7 +108,7 @@ def _check_table(table: Table | None, column: str, transaction: Transaction) -> 
     if table is not None and problem is not None:
         raise UsageError(
             f"policy 'unordered' cannot apply this log: the table {table.full_name} {problem}; nothing was applied: leave the table out"
-            f" with --exclude-table {table.full_name}, or use --policy dependency",
+            f" with {table_option('--exclude-table', (table.database, table.name))}, or use --policy dependency",
             file=transaction.file,
             position=transaction.offset,
             table=table.full_name,

@@ -27,6 +27,7 @@ from paraply.schema.ddl.statements import (
 )
 from paraply.schema.model import OWN_DATABASE, SYSTEM_DATABASES
 from paraply.schema.renames import KEPT_NAMES, Renames
+from paraply.wording import option_text, table_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -84,10 +85,10 @@ class Filters:
 
     def __str__(self) -> str:
         """Return the filters as command line options."""
-        words = [f"--database {name}" for name in self.databases]
-        words += [f"--table {database}.{table}" for database, table in self.tables]
-        words += [f"--exclude-database {name}" for name in self.exclude_databases if name not in self.implied]
-        words += [f"--exclude-table {database}.{table}" for database, table in self.exclude_tables]
+        words = [option_text("--database", name) for name in self.databases]
+        words += [table_option("--table", table) for table in self.tables]
+        words += [option_text("--exclude-database", name) for name in self.exclude_databases if name not in self.implied]
+        words += [table_option("--exclude-table", table) for table in self.exclude_tables]
         return " ".join(words)
 
     def identity(self) -> Mapping[str, object]:

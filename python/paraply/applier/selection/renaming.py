@@ -13,6 +13,7 @@ from paraply.schema.ddl.renamed import CannotRename, RenamedStatement, rename_st
 from paraply.schema.ddl.rules import Rules
 from paraply.schema.model import OWN_DATABASE, SYSTEM_DATABASES
 from paraply.schema.renames import NameTaken, Renames
+from paraply.wording import table_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +113,7 @@ def gtid_mode_of(renames: Renames, filters: Filters, gtid: str) -> Literal["none
             raise UsageError(f"--rename-database {old}: the filters leave this database out ({filters})")
     for place, _ in renames.tables:
         if not filters.chooses(*place):
-            raise UsageError(f"--rename-table {'.'.join(place)}: the filters leave this table out ({filters})")
+            raise UsageError(f"{table_option('--rename-table', place)}: the filters leave this table out ({filters})")
     return "none"
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from paraply.cli.terminal import output
 from paraply.errors import UsageError
 from paraply.output_files import new_text_file
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.bench.load_bench import LoadResult
@@ -90,7 +91,7 @@ def write_chart(path: Path, version: str, found: Sequence[dict[str, Any]]) -> No
 def show(result: LoadResult) -> None:
     """Print one load's table; ratios are to its first line."""
     columns = output.columns_of_numbers("seconds", "transactions/s", "ratio", "commits", "redo syncs", "binlog syncs", "a group")
-    title = f"{result.title}: {result.transactions:,} transactions; all tables as on the source; syncs for each transaction"
+    title = f"{result.title}: {counted(result.transactions, 'transaction')}; all tables as on the source; syncs for each transaction"
     table = Table("replay", *columns, title=title)
     for one in result.replays:
         syncs = one.syncs.as_json(result.transactions)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Finding", "Level", "error", "few", "good", "warning"]
+__all__ = ["MOST_NAMES", "Finding", "Level", "error", "few", "good", "warning"]
 
 Level = Literal["error", "warning", "good"]
 
-_MOST_NAMES = 5
+MOST_NAMES = 5
+"""Most tables that a finding names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +57,5 @@ def few(names: list[str]) -> str:
     >>> few(["a", "b"]), few(list("abcdefg"))
     ('a, b', 'a, b, c, d, e and 2 more')
     """
-    rest = len(names) - _MOST_NAMES
-    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:_MOST_NAMES])} and {rest} more"
+    rest = len(names) - MOST_NAMES
+    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:MOST_NAMES])} and {rest} more"

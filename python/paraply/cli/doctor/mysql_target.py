@@ -12,6 +12,7 @@ from paraply.targets.mysql.preflight.privileges import check_user
 from paraply.targets.mysql.preflight.table_check import check_server
 from paraply.targets.mysql.scheduled_events import scheduled_events
 from paraply.targets.protocol import ApplyPlan
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.cli.doctor.server import CheckedServer
@@ -37,7 +38,8 @@ def check_mysql_target(server: CheckedServer, gtid: GtidName = "auto") -> list[F
     found = [server.version_finding(), *_settings(server), *_mode(server, gtid), *server.clock_findings(), *server.table_findings()]
     triggers = server.names(_TRIGGERS)
     if triggers:
-        text = f"{len(triggers)} triggers do not run for rows of a log, whose changes by triggers are in the log already: {few(triggers)}"
+        many = counted(len(triggers), "trigger does", "triggers do")
+        text = f"{many} not run for rows of a log, whose changes by triggers are in the log already: {few(triggers)}"
         found.append(good("triggers", text))
     _, notes = scheduled_events(server.connection)
     if notes:

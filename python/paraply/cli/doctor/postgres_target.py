@@ -6,10 +6,11 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from paraply.cli.doctor.finding import Finding, error, few, good, warning
+from paraply.cli.doctor.finding import MOST_NAMES, Finding, error, few, good, warning
 from paraply.cli.doctor.server import clock_finding
 from paraply.errors import ParaplyError
 from paraply.targets.postgres.privileges import check_user
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.targets.postgres.connection import PgConnection
@@ -20,11 +21,12 @@ _OLDEST = 140_000
 _STATEMENT = re.compile(r": run there (GRANT .*)")
 _SCHEMAS = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'paraply') AND n.nspname NOT LIKE 'pg\\_%'"
 _KEYLESS = (
-    "SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
     f" WHERE c.relkind = 'r' AND {_SCHEMAS} AND NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique) ORDER BY 1"
 )
 _TRIGGERS = (
-    "SELECT n.nspname || '.' || c.relname || ': ' || t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid"
+    "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) || ': ' || quote_ident(t.tgname)"
+    " FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid"
     f" JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND {_SCHEMAS} ORDER BY 1"
 )
 
@@ -34,12 +36,13 @@ def check_postgres_target(connection: PgConnection) -> list[Finding]:
     found = [*_server(connection), *_privileges(connection), *_clock(connection)]
     keyless = _column(connection, _KEYLESS)
     if keyless:
-        text = f"{len(keyless)} tables have no unique key; each changed row is searched for in the whole table: {few(keyless)}"
-        found.append(warning("keys", text, f"ALTER TABLE {keyless[0]} ADD PRIMARY KEY (...)"))
+        many = counted(len(keyless), "table has", "tables have")
+        text = f"{many} no unique key; each changed row is searched for in the whole table: {few(keyless)}"
+        found.append(warning("keys", text, "; ".join(f"ALTER TABLE {name} ADD PRIMARY KEY (...)" for name in keyless[:MOST_NAMES])))
     triggers = _column(connection, _TRIGGERS)
     if triggers:
         table, _, name = triggers[0].partition(": ")
-        text = f"{len(triggers)} triggers are on, and a log with rows of their tables is refused: {few(triggers)}"
+        text = f"{counted(len(triggers), 'trigger is', 'triggers are')} on, and a log with rows of their tables is refused: {few(triggers)}"
         found.append(error("triggers", text, f"ALTER TABLE {table} DISABLE TRIGGER {name}"))
     return found
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from paraply.cli.doctor.finding import Finding, error, few, good, warning
+from paraply.cli.doctor.finding import MOST_NAMES, Finding, error, few, good, warning
 from paraply.errors import ServerError
 from paraply.targets.mysql.preflight.privileges import read_grants
 from paraply.targets.mysql.server_version import ServerKind
-from paraply.targets.mysql.sql import rows_of, to_text
+from paraply.targets.mysql.sql import identifier, name_literal, rows_of, to_text
+from paraply.wording import counted, name_for_people
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from paraply.targets.mysql.sql import Connection
 
 __all__ = ["CheckedServer", "clock_finding"]
@@ -19,7 +22,7 @@ __all__ = ["CheckedServer", "clock_finding"]
 _OLDEST = {False: (5, 7, 0), True: (10, 4, 0)}
 _SYSTEM = "('mysql','sys','information_schema','performance_schema','paraply')"
 _TABLES = (
-    "SELECT CONCAT(t.table_schema, '.', t.table_name) FROM information_schema.tables t"
+    "SELECT t.table_schema, t.table_name FROM information_schema.tables t"
     f" WHERE t.table_type='BASE TABLE' AND t.table_schema NOT IN {_SYSTEM}"
 )
 _CLOCK_SECONDS = 2.0
@@ -47,6 +50,13 @@ class CheckedServer:
         """Return the first column as text; empty if the user may not ask."""
         try:
             return [to_text(row[0]) for row in self.rows(select)]
+        except ServerError:
+            return []
+
+    def tables(self, select: str) -> list[tuple[str, str]]:
+        """Return databases and tables, the first two columns; empty if the user may not ask."""
+        try:
+            return [(to_text(row[0]), to_text(row[1])) for row in self.rows(select)]
         except ServerError:
             return []
 
@@ -85,32 +95,46 @@ class CheckedServer:
     def table_findings(self) -> list[Finding]:
         """Look for tables without transactions and tables without keys."""
         found = []
-        plain = self.names(
+        plain = self.tables(
             f"{_TABLES} AND t.engine NOT IN (SELECT engine FROM information_schema.engines WHERE transactions='YES')"
             " ORDER BY t.table_schema, t.table_name"
         )
         if plain:
-            text = f"{len(plain)} tables have no transactions, and are refused without --allow-nontransactional: {few(plain)}"
+            many = counted(len(plain), "table has", "tables have")
+            text = f"{many} no transactions, refused without --allow-nontransactional: {few(_names(plain))}"
             found.append(error("engines", text, f"ALTER TABLE {_quoted(plain[0])} ENGINE=InnoDB"))
-        keyless = self.names(
+        keyless = self.tables(
             f"{_TABLES} AND NOT EXISTS (SELECT 1 FROM information_schema.statistics s WHERE s.table_schema=t.table_schema"
             " AND s.table_name=t.table_name AND s.non_unique=0 GROUP BY s.index_name HAVING SUM(s.nullable='YES')=0)"
             " ORDER BY t.table_schema, t.table_name"
         )
         if keyless:
+            many = counted(len(keyless), "table has", "tables have")
+            mends = [f"ALTER TABLE {_quoted(table)} ADD PRIMARY KEY ({self._key_columns(*table)})" for table in keyless[:MOST_NAMES]]
             found.append(
                 warning(
                     "keys",
-                    f"{len(keyless)} tables have no unique key of NOT NULL columns; their transactions run one after the other, and each"
-                    f" changed row is searched for in the whole table: {few(keyless)}",
-                    f"ALTER TABLE {_quoted(keyless[0])} ADD PRIMARY KEY (...)",
+                    f"{many} no unique key of NOT NULL columns; transactions on such a table run"
+                    f" one after the other, and each changed row is searched for in the whole table: {few(_names(keyless))}",
+                    "; ".join(mends),
                 )
             )
         return found or [good("tables", self._all_well())]
 
+    def _key_columns(self, database: str, table: str) -> str:
+        """Return the columns of a unique key that takes NULL, which becomes the primary key if no row has a NULL; else three dots."""
+        keys: dict[str, list[str]] = {}
+        where = f"table_schema={name_literal(database)} AND table_name={name_literal(table)} AND non_unique=0"
+        select = (
+            f"SELECT index_name, column_name, sub_part FROM information_schema.statistics WHERE {where} ORDER BY index_name, seq_in_index"
+        )
+        for name, column, part in self.rows(select):
+            keys.setdefault(to_text(name), []).append("" if column is None or part is not None else identifier(to_text(column)))
+        return next((", ".join(columns) for columns in keys.values() if all(columns)), "...")
+
     def _all_well(self) -> str:
         """Return the text for tables without faults; the server shows a user only tables on which it has a privilege."""
-        seen = len(self.names(_TABLES))
+        seen = len(self.tables(_TABLES))
         if not seen:
             return "this user sees none: either there are none, or it has no privilege on them, and they were not checked"
         return f"all {seen:,} that this user sees have transactions and a key"
@@ -130,6 +154,9 @@ def clock_finding(there: float, before: float, after: float) -> list[Finding]:
     return [warning("clock", text, "$ chronyc makestep")]
 
 
-def _quoted(name: str) -> str:
-    database, _, table = name.partition(".")
-    return f"`{database}`.`{table}`"
+def _names(tables: Sequence[tuple[str, str]]) -> list[str]:
+    return [name_for_people(*table) for table in tables]
+
+
+def _quoted(table: tuple[str, str]) -> str:
+    return ".".join(map(identifier, table))

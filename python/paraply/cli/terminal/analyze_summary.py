@@ -9,6 +9,7 @@ from rich.table import Table
 
 from paraply.analysis.analyze.words import APPLIERS, curve_name, duration, short, times
 from paraply.cli.terminal.output import columns_of_numbers
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,7 +33,8 @@ def show(result: Analysis, console: Console) -> None:
     rate = f", {totals.transactions_per_second:,.0f} transactions/s" if totals.transactions_per_second else ""
     period = f" in {duration(totals.span_seconds)}" if totals.span_seconds else ""
     sessions = f", {totals.sessions:,} sessions" if totals.sessions > 1 else ""
-    line(console, f"{totals.transactions:,} transactions, {totals.rows:,} rows, {totals.bytes / 1e6:,.1f} MB{period}{rate}{sessions}")
+    counts = f"{counted(totals.transactions, 'transaction')}, {counted(totals.rows, 'row')}"
+    line(console, f"{counts}, {totals.bytes / 1e6:,.1f} MB{period}{rate}{sessions}")
     parallel = ", ".join(f"{scheme.name} {times(scheme.parallelism)}" for scheme in result.schemes)
     line(console, f"parallelism: {parallel}")
     show_curves(result, console, tall)
@@ -41,7 +43,7 @@ def show(result: Analysis, console: Console) -> None:
     first = f", most for {path.keys[0].name}" if path.keys else ""
     line(
         console,
-        f"critical path: {path.steps:,} transactions, {duration(path.seconds)} ({path.share:.0%} of one worker's time){first}",
+        f"critical path: {counted(path.steps, 'transaction')}, {duration(path.seconds)} ({path.share:.0%} of one worker's time){first}",
         lines=2,
     )
     if result.group is not None:
@@ -49,7 +51,7 @@ def show(result: Analysis, console: Console) -> None:
     if result.fallback_reasons:
         largest = result.fallback_reasons[0]
         more = f", and {len(result.fallback_reasons) - 1} more" if len(result.fallback_reasons) > 1 else ""
-        line(console, f"fallbacks: {largest['reason']}, table {largest['table']}, {largest['count']:,} times{more}")
+        line(console, f"fallbacks: {largest['reason']}, table {largest['table']}, {counted(largest['count'], 'time')}{more}")
     costs = result.costs
     origin = f"measured on {costs.measured_on}" if costs.measured_on else "assumed, a CPU for each worker"
     line(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from paraply.cli.terminal import output
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +79,9 @@ def show_dry_run(found: DryRun | None) -> None:
         output.console.print("there is no transaction in the logs")
         return
     lines = [*found.run_plan.lines(), ""]
-    lines.append(f"would apply {found.transactions:,} transactions ({found.rows:,} rows, {found.bytes:,} bytes of log)")
+    lines.append(
+        f"would apply {counted(found.transactions, 'transaction')} ({counted(found.rows, 'row')}, {counted(found.bytes, 'byte')} of log)"
+    )
     if found.refusal is not None:
         lines.append(f"STOP: the apply is refused before its first write: {found.refusal.message}")
     elif found.before_stop is not None:
@@ -90,11 +93,11 @@ def show_dry_run(found: DryRun | None) -> None:
     if found.stop is not None:
         lines.append(f"  stops  {found.stop}")
     if found.skipped > found.named:
-        lines.append(f"{found.skipped - found.named:,} transactions are already in the target")
+        lines.append(f"{counted(found.skipped - found.named, 'transaction is', 'transactions are')} already in the target")
     if found.named:
-        lines.append(f"{found.named:,} transactions are left out by --skip; they count as executed")
+        lines.append(f"{counted(found.named, 'transaction is', 'transactions are')} left out by --skip, and counted as executed")
     if found.filtered:
-        lines.append(f"{found.filtered:,} transactions are left empty by the filters; they are recorded as done")
+        lines.append(f"{counted(found.filtered, 'transaction is', 'transactions are')} left empty by the filters, and recorded as done")
     lines += _statements(found)
     lines += _largest(found)
     lines += _stops(found)
@@ -113,7 +116,7 @@ def _statements(found: DryRun) -> list[str]:
     running = sum(statement.runs for statement in found.statements) - skipped
     left_out = len(found.statements) - running - skipped
     lines = [
-        f"{running:,} statements would be run"
+        f"{counted(running, 'statement')} would be run"
         + (f", {skipped:,} skipped, because the target has no counterpart" if skipped else "")
         + (f", {left_out:,} left out" if left_out else "")
     ]
@@ -135,7 +138,7 @@ def _largest(found: DryRun) -> list[str]:
     lines = ["the largest transaction" if len(most) == 1 else f"the {len(most)} largest transactions"]
     for large in most:
         tables = ", ".join(large.tables[:_MOST_TABLES]) + (", ..." if len(large.tables) > _MOST_TABLES else "")
-        lines.append(f"  rows   {large.place.words}  {large.rows:,} rows of {tables}")
+        lines.append(f"  rows   {large.place.words}  {counted(large.rows, 'row')} of {tables}")
     return lines
 
 
@@ -160,7 +163,7 @@ def _stops(found: DryRun) -> list[str]:
     for stop in found.stops[:_MOST_STATEMENTS]:
         lines += [f"  STOP  {stop.place.words}  {stop.sql}", f"        {stop.problem}"]
     if len(found.stops) > _MOST_STATEMENTS:
-        lines.append(f"  ... {len(found.stops) - _MOST_STATEMENTS:,} more tables, with --json")
+        lines.append(f"  ... {counted(len(found.stops) - _MOST_STATEMENTS, 'more table')}, with --json")
     return lines
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from paraply.cli.terminal import output
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.observe.counters import Counters
@@ -154,5 +155,5 @@ def progress_text(counters: Counters) -> str:
     share = f", {100 * counters.bytes_done / counters.bytes_total:.0f} % of the logs" if counters.bytes_total else ""
     behind = waiting_lag(counters)
     lag = f", lag {behind:,.0f} s" if behind is not None else ""
-    retries = f", {counters.retries:,} retries" if counters.retries else ""
-    return f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s{share}{lag}{retries}"
+    retries = f", {counted(counters.retries, 'retry', 'retries')}" if counters.retries else ""
+    return f"{counted(counters.transactions, 'transaction')}, {counters.rate:,.0f}/s{share}{lag}{retries}"

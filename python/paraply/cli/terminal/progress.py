@@ -14,6 +14,7 @@ from rich.text import Text
 from paraply.cli.terminal import output
 from paraply.cli.terminal.events import ProgressEvents
 from paraply.cli.terminal.output import stderr
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.observe.counters import Counters
@@ -83,7 +84,7 @@ class ApplyLine:
 
     def update(self, counters: Counters) -> None:
         """Show the counters."""
-        note = f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s"
+        note = f"{counted(counters.transactions, 'transaction')}, {counters.rate:,.0f}/s"
         total = counters.bytes_total or None
         self._bar.update(self._task, completed=counters.bytes_done, total=total, note=note, left=time_left(counters.seconds_left))
         self._words.plain = counter_words(counters)
@@ -145,7 +146,7 @@ def counter_words(counters: Counters) -> str:
         f"queue {counters.queue}, {counters.running} running, {counters.waiting_dependency} blocked by dependency,"
         f" {counters.waiting_turn} waiting to commit, {counters.waiting_input} waiting for input"
         f"{f', {counters.resting} resting' if counters.resting else ''}; merging up to {counters.merge},"
-        f" {counters.retries:,} retries"
+        f" {counted(counters.retries, 'retry', 'retries')}"
     )
     words += ", one block at a time after a storm of retries" if counters.serial else ""
     words += f"; blocked by connections {', '.join(map(str, counters.foreign_blockers))}" if counters.foreign_blockers else ""

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from paraply.errors import ConnectionFailed, LogTruncated, UsageError
 from paraply.logs.inputs.compression import write
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,13 +48,13 @@ def download(url: str, place: Path) -> None:
             while piece := answer.read(PIECE):
                 write(file.write, piece, shown(url), place)
             if answer.length:
-                raise LogTruncated(f"{shown(url)} ended {answer.length:,} bytes too early; try again", file=shown(url))
+                raise LogTruncated(f"{shown(url)} ended {counted(answer.length, 'byte')} too early; try again", file=shown(url))
     except urllib.error.HTTPError as error:
         if error.code in _NOT_FOUND:
             raise UsageError(f"there is no file {shown(url)} (HTTP status {error.code})") from None
         raise ConnectionFailed(f"{shown(url)} cannot be read: HTTP status {error.code} {error.reason}") from None
     except http.client.IncompleteRead as error:
-        raise LogTruncated(f"{shown(url)} ended {error.expected or 0:,} bytes too early; try again", file=shown(url)) from None
+        raise LogTruncated(f"{shown(url)} ended {counted(error.expected or 0, 'byte')} too early; try again", file=shown(url)) from None
     except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
         raise ConnectionFailed(f"{shown(url)} cannot be read: {getattr(error, 'reason', error)}; check the address") from None
 
