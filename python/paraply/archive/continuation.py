@@ -119,7 +119,9 @@ def gap(source: Source, archive: str, newest: ArchivedFile, files: Sequence[str]
 
 
 def check_gtids(source: Source, archive: str, newest: ArchivedFile, name: str, before: GtidSet | None) -> None:
-    """Refuse a next file that does not know all transactions of the archive.
+    """Refuse a next file that was not begun right after the transactions of the archive.
+
+    A server writes into each file which GTIDs its earlier files have. Logs that were reset, and purged up to the wanted name, have others.
 
     Args:
         source: The source.
@@ -129,12 +131,18 @@ def check_gtids(source: Source, archive: str, newest: ArchivedFile, name: str, b
         before: GTIDs that were executed before it, as it states them.
 
     Raises:
-        ArchiveRefused: Transactions of the archive are missing in it.
+        ArchiveRefused: Transactions of the archive are missing in it, or it knows others.
     """
     if before is None or newest.gtids_before is None:
         return
-    missing = (GtidSet(newest.gtids_before) | GtidSet(newest.gtids)) - before
-    if missing:
+    archived = GtidSet(newest.gtids_before) | GtidSet(newest.gtids)
+    if others := before - archived:
+        raise ArchiveRefused(
+            f"{name} of the source {source.url} was begun after {others}, which the archive {archive} does not hold: transactions are"
+            " missing between them, because its logs were reset or it is another server; nothing is overwritten: archive it into another place",
+            file=name,
+        )
+    if missing := archived - before:
         raise ArchiveRefused(
             f"{name} of the source {source.url} was begun without {missing}, which the archive {archive} holds: its logs were reset or it"
             " is another server; nothing is overwritten: archive it into another place",

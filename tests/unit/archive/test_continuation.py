@@ -62,6 +62,8 @@ def test_a_next_file_must_know_the_archive_s_transactions() -> None:
     check_gtids(SOURCE, "here", NEWEST, "binlog.000008", None)
     with pytest.raises(ArchiveRefused, match=rf"binlog.000008 .* was begun without {UUID}:20, which the archive here holds"):
         check_gtids(SOURCE, "here", NEWEST, "binlog.000008", GtidSet(f"{UUID}:1-19"))
+    with pytest.raises(ArchiveRefused, match=rf"binlog.000008 .* was begun after {UUID}:21-22, which the archive here does not hold"):
+        check_gtids(SOURCE, "here", NEWEST, "binlog.000008", GtidSet(f"{UUID}:1-22"))
 
 
 def test_an_encrypted_log_is_refused() -> None:
