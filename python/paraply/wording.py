@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-__all__ = ["counted", "name_for_people", "option_text", "table_option"]
+__all__ = ["counted", "fallback_words", "name_for_people", "option_text", "table_for_people", "table_option"]
 
 _PLAIN = re.compile(r"[0-9A-Za-z_$\u0080-\uffff]+")
 """Names that MySQL and MariaDB take without backticks, unless they are all digits."""
@@ -34,6 +34,25 @@ def name_for_people(*parts: str) -> str:
     ('shop.item', '`my shop`.`a``b`', 'shop.`2026`')
     """
     return ".".join(part if _PLAIN.fullmatch(part) and not part.isdigit() else "`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def table_for_people(name: str) -> str:
+    """Return the ``database.table`` of a report as the statements of MySQL and MariaDB take it.
+
+    >>> table_for_people("my shop.item")
+    '`my shop`.item'
+    """
+    database, dot, table = name.partition(".")
+    return name_for_people(database, table) if dot else name
+
+
+def fallback_words(reason: str, table: str, count: int) -> str:
+    """Return the words about a fallback to a coarser write set.
+
+    >>> fallback_words("no unique key", "shop.item", 1)
+    'no unique key, table shop.item, 1 time'
+    """
+    return f"{reason}, table {table_for_people(table)}, {counted(count, 'time')}"
 
 
 def option_text(option: str, value: str) -> str:

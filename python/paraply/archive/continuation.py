@@ -139,7 +139,7 @@ def check_gtids(source: Source, archive: str, newest: ArchivedFile, name: str, b
     if others := before - archived:
         raise ArchiveRefused(
             f"{name} of the source {source.url} was begun after {others}, which the archive {archive} does not hold: transactions are"
-            " missing between them, because its logs were reset or it is another server; nothing is overwritten: archive it into another place",
+            " missing between them, as its logs were reset or it is another server; nothing is overwritten: archive it into another place",
             file=name,
         )
     if missing := archived - before:

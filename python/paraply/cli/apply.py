@@ -48,7 +48,7 @@ from paraply.cli.terminal import output
 from paraply.cli.terminal.dry_run import dry_run_json, show_dry_run, show_plan
 from paraply.cli.terminal.progress import apply_line
 from paraply.errors import UsageError
-from paraply.wording import counted
+from paraply.wording import counted, fallback_words
 
 if TYPE_CHECKING:
     from paraply.applier import Applier, ApplyReport
@@ -341,7 +341,7 @@ def show(report: ApplyReport) -> None:
         output.console.print(escape(note), soft_wrap=True)
     for reason, table, count in report.fallbacks:
         more = _REASONS.get(reason, "")
-        output.console.print(f"coarser write set: {reason}{more}, table {table}, {counted(count, 'time')}")
+        output.console.print(f"coarser write set: {escape(fallback_words(f'{reason}{more}', table, count))}")
 
 
 apply.__doc__ = (apply.__doc__ or "") + "\n" + EXAMPLES

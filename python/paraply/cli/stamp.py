@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from paraply.cli.options import AsJson, Debug
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
-from paraply.wording import counted
+from paraply.wording import counted, fallback_words
 
 if TYPE_CHECKING:
     from paraply.analysis.stamp import StampReport
@@ -95,7 +96,7 @@ def show(report: StampReport, *, advise: bool) -> None:
             soft_wrap=True,
         )
     for fallback in report.fallback_reasons:
-        output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {counted(fallback['count'], 'time')}")
+        output.console.print(f"fallback: {escape(fallback_words(**fallback))}")
 
 
 stamp.__doc__ = (stamp.__doc__ or "") + "\n" + EXAMPLES

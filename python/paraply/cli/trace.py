@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from paraply._extras import require_extra
 from paraply.cli.options import AsJson, Debug, Logs
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
-from paraply.wording import counted
+from paraply.wording import counted, fallback_words
 
 if TYPE_CHECKING:
     from paraply.analysis.trace_files import TraceReport
@@ -74,7 +75,7 @@ def show(report: TraceReport) -> None:
         soft_wrap=True,
     )
     for fallback in report.fallback_reasons:
-        output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {counted(fallback['count'], 'time')}")
+        output.console.print(f"fallback: {escape(fallback_words(**fallback))}")
 
 
 trace.__doc__ = (trace.__doc__ or "") + "\n" + EXAMPLES

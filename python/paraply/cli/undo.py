@@ -15,7 +15,7 @@ from paraply.cli.process.secrets import hide_arguments
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
 from paraply.errors import UsageError
-from paraply.wording import counted
+from paraply.wording import counted, table_for_people
 
 if TYPE_CHECKING:
     from paraply.undo.options import UndoOptions, UndoReport
@@ -151,7 +151,7 @@ def show(report: UndoReport, dependents: str, sql: Path | None) -> None:
     what = f"{counted(report.row_count, 'row change')} of {counted(report.transactions, 'transaction')}"
     output.console.print(f"{what} {done}{escape(where)}", soft_wrap=True)
     for table, rows in sorted(report.rows.items()):
-        output.console.print(f"  {escape(table)}: {rows:,}", soft_wrap=True)
+        output.console.print(f"  {escape(table_for_people(table))}: {rows:,}", soft_wrap=True)
     if report.dependent_count:
         words = ("is", "are")[report.dependent_count > 1] + (" undone too" if dependents == "include" else " left")
         which = counted(report.dependent_count, "later transaction depends", "later transactions depend")
@@ -163,7 +163,7 @@ def show(report: UndoReport, dependents: str, sql: Path | None) -> None:
         which = counted(report.kept_count, "row change stays", "row changes stay")
         output.console.print(f"{which}, because these transactions use the rows:")
         for table, key in report.kept_rows[:_LISTED]:
-            output.console.print(f"  {escape(table)} {escape(key)}", soft_wrap=True)
+            output.console.print(f"  {escape(table_for_people(table))} {escape(key)}", soft_wrap=True)
 
 
 def show_dependents(report: UndoReport) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from paraply.cli.options import AsJson, Debug
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
-from paraply.wording import counted
+from paraply.wording import counted, fallback_words
 
 if TYPE_CHECKING:
     from paraply.analysis.verify import VerifyReport
@@ -134,7 +135,7 @@ def show(report: VerifyReport) -> None:
             f"the log has ({first['logged'][0]}, {first['logged'][1]}), the rules give ({first['computed'][0]}, {first['computed'][1]})"
         )
     for fallback in report.fallback_reasons:
-        output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {counted(fallback['count'], 'time')}")
+        output.console.print(f"fallback: {escape(fallback_words(**fallback))}")
 
 
 verify.__doc__ = (verify.__doc__ or "") + "\n" + EXAMPLES

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply.runtime import runtime
 from paraply.targets.conflicts import CONFLICT_TABLE
-from paraply.wording import counted
+from paraply.wording import counted, table_for_people
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,7 +90,10 @@ def conflict_lines(counts: Sequence[ConflictCount]) -> list[str]:
     words = {
         "left": "left out", "replaced": "the target's row was replaced", "inserted": "the row was inserted", "none": "nothing to do",
     }  # fmt: skip
-    lines += [f"  {one.table}: {one.count:,} x {one.operation}, {one.cause}: {words.get(one.outcome, one.outcome)}" for one in counts]
+    lines += [
+        f"  {table_for_people(one.table)}: {one.count:,} x {one.operation}, {one.cause}: {words.get(one.outcome, one.outcome)}"
+        for one in counts
+    ]
     return [*lines, f"each of them is a row of {CONFLICT_TABLE} in the target"]
 
 

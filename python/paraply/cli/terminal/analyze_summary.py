@@ -9,7 +9,7 @@ from rich.table import Table
 
 from paraply.analysis.analyze.words import APPLIERS, curve_name, duration, short, times
 from paraply.cli.terminal.output import columns_of_numbers
-from paraply.wording import counted
+from paraply.wording import counted, fallback_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +51,7 @@ def show(result: Analysis, console: Console) -> None:
     if result.fallback_reasons:
         largest = result.fallback_reasons[0]
         more = f", and {len(result.fallback_reasons) - 1} more" if len(result.fallback_reasons) > 1 else ""
-        line(console, f"fallbacks: {largest['reason']}, table {largest['table']}, {counted(largest['count'], 'time')}{more}")
+        line(console, f"fallbacks: {fallback_words(**largest)}{more}")
     costs = result.costs
     origin = f"measured on {costs.measured_on}" if costs.measured_on else "assumed, a CPU for each worker"
     line(

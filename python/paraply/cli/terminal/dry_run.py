@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from paraply.cli.terminal import output
-from paraply.wording import counted
+from paraply.wording import counted, table_for_people
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +137,7 @@ def _largest(found: DryRun) -> list[str]:
     most = found.largest[:_MOST_LARGE]
     lines = ["the largest transaction" if len(most) == 1 else f"the {len(most)} largest transactions"]
     for large in most:
-        tables = ", ".join(large.tables[:_MOST_TABLES]) + (", ..." if len(large.tables) > _MOST_TABLES else "")
+        tables = ", ".join(map(table_for_people, large.tables[:_MOST_TABLES])) + (", ..." if len(large.tables) > _MOST_TABLES else "")
         lines.append(f"  rows   {large.place.words}  {counted(large.rows, 'row')} of {tables}")
     return lines
 
