@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("schema",),
     ("_extras", "output_files"),
     ("errors",),
-    ("runtime", "data", "_native", "_on_demand", "_version"),
+    ("runtime", "wording", "data", "_native", "_on_demand", "_version"),
 )
 """Packages and modules of ``paraply``, the highest first. A module imports only from its own package and from lower layers."""
 
