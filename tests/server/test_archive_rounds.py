@@ -172,6 +172,8 @@ class Rounds:
         manifest = read_manifest(storage)
         if len(manifest.files) > 1 and manifest.files[-1].transactions == 0 and self.chance.random() < 0.5:
             (self.archive / MANIFEST).write_bytes(replace(manifest, files=manifest.files[:-1]).encode())
+            for part in manifest.files[-1].parts:
+                (self.archive / part.object).unlink()
 
     def _pass_over(self, server: Server) -> None:
         """Sometimes let the server's logs begin after the archive's last one."""
