@@ -228,7 +228,7 @@ def rounds_of(kind: str, folder: Path, place: PostgresPlace, seed: int) -> Itera
         yield Rounds(source, other, folder, place, seed)
 
 
-@pytest.mark.parametrize("kind", ["10.11", "mysql"])
+@pytest.mark.parametrize("kind", ["10.11", pytest.param("mysql", marks=pytest.mark.slow)])
 def test_each_kind_of_round(kind: str, tmp_path: Path, postgres_place: PostgresPlace) -> None:
     with rounds_of(kind, tmp_path, postgres_place, 5) as rounds:
         for name in KINDS:
