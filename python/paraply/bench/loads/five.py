@@ -1,103 +1,17 @@
-"""Five loads for a bench: each has a schema, initial rows, and transactions drawn by a session with a seed.
-
-A transaction is a list of statements; its random choices depend only on the seed and the session's number. The server decides how
-sessions interleave.
-"""
+"""The five loads of the bench's own: a shop, hot rows, inserts, large transactions and foreign keys."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-__all__ = ["DATABASE", "LOADS", "Load", "Session", "load_names"]
+from paraply.bench.loads.load import Load, Session, rows
 
-DATABASE = "paraply_load"
+__all__ = ["FIVE"]
+
 _ROWS = 2000
-_BLOCK = 500
 _LARGE = 400
-_SPAN = 10_000_000
 _CITIES = ("Paris", "paris", "Zürich", "ZURICH", "東京", "Oslo", "OSLO")
 _WORDS = ("résumé", "Resume", "RESUME", "straße", "STRASSE", "apple", "Apple", "Æther", "ñandú", "NANDU", "日本", "にほん", "Å", "a", "A")
-
-
-@dataclass(slots=True)
-class Session:
-    """A client session of a load.
-
-    Attributes:
-        number: Number from 1; each session gives its new rows numbers of its own.
-        draw: Random number generator of the session.
-        made: Number of rows that it has numbered.
-    """
-
-    number: int
-    draw: random.Random
-    made: int = 0
-
-    @property
-    def newest(self) -> int:
-        """Number of its last new row; before the first one, an unused number."""
-        return self.number * _SPAN + self.made
-
-    def next(self) -> int:
-        """Return a number for a new row."""
-        self.made += 1
-        return self.newest
-
-    def own(self) -> int | None:
-        """Return the number of a random row of the session; None before the first."""
-        return self.number * _SPAN + self.draw.randint(1, self.made) if self.made else None
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """A load: schema, initial rows, and the sessions' transactions.
-
-    Attributes:
-        name: Name in ``--loads``.
-        title: Title in tables.
-        share: Transactions of this load for each requested one; large transactions are fewer.
-        schema: Statements that make the tables, separated by semicolons; ``{collation}`` stands for one that ignores case and accents.
-        fill: Returns the statements that insert the initial rows, each a transaction.
-        transaction: Returns a session's next transaction.
-    """
-
-    name: str
-    title: str
-    share: float
-    schema: str
-    fill: Callable[[], Iterator[str]]
-    transaction: Callable[[Session], list[str]]
-
-    def count(self, transactions: int) -> int:
-        """Return the number of transactions of this load for a requested number.
-
-        >>> LOADS["large"].count(25_000), LOADS["oltp"].count(25_000)
-        (2500, 25000)
-        """
-        return max(1, round(transactions * self.share))
-
-    def session(self, number: int, seed: int) -> Iterator[list[str]]:
-        """Yield the endless transactions of one session.
-
-        >>> next(LOADS["hot-rows"].session(1, seed=7)) == next(LOADS["hot-rows"].session(1, seed=7))
-        True
-        """
-        session = Session(number, random.Random(seed * 1000 + number))
-        while True:
-            yield self.transaction(session)
-
-
-def rows(table: str, values: Sequence[str]) -> Iterator[str]:
-    """Yield inserts in portions.
-
-    >>> list(rows("t", ["(1)", "(2)"]))
-    ['INSERT INTO t VALUES (1),(2)']
-    """
-    for first in range(0, len(values), _BLOCK):
-        yield f"INSERT INTO {table} VALUES {','.join(values[first : first + _BLOCK])}"
-
 
 _OLTP = """
 CREATE TABLE customer (id BIGINT PRIMARY KEY, email VARCHAR(80) NOT NULL UNIQUE,
@@ -252,7 +166,7 @@ CREATE TABLE event (id BIGINT PRIMARY KEY, kind VARCHAR(10) NOT NULL, at DATETIM
 _READINGS = """
 CREATE TABLE reading (series BIGINT, n INT, v DOUBLE NOT NULL, note VARCHAR(40), PRIMARY KEY (series, n))"""
 
-LOADS = {
+FIVE = {
     load.name: load
     for load in (
         Load("oltp", "OLTP mix", 1.0, _OLTP, _fill_oltp, _oltp),
@@ -263,19 +177,3 @@ LOADS = {
     )
 }
 """Loads by name."""
-
-
-def load_names(text: str) -> list[str]:
-    """Return the loads named in ``--loads``.
-
-    Raises:
-        ValueError: A load does not exist.
-
-    >>> load_names("all") == list(LOADS), load_names("oltp, inserts")
-    (True, ['oltp', 'inserts'])
-    """
-    names = list(LOADS) if text == "all" else [name.strip() for name in text.split(",") if name.strip()]
-    unknown = [name for name in names if name not in LOADS]
-    if unknown or not names:
-        raise ValueError(f"unknown load {', '.join(unknown) or '(none given)'}: choose from {', '.join(LOADS)}, or all")
-    return names
