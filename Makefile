@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 install = $(BIN)/python tools/dependencies.py $(1) | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench cases collations versions docs faults proof proof-mutants past-faults conformance second-decoder fuzz wheel wheel-check wheels lint-workflows supply advisories sbom man clean
+.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench growth cases collations versions docs faults proof proof-mutants past-faults conformance second-decoder fuzz wheel wheel-check wheels lint-workflows supply advisories sbom man clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ format: setup ## Format all code
 bench: build ## Measure the kernels, and apply beside the server's own client pipeline
 	cargo bench --workspace --exclude paraply-python
 	$(BIN)/python benches/run.py
+
+growth: build ## Apply long logs, large transactions, many files, tables and ALTERs; GROWTH="--to URL --scale 0.1" for a server or a part
+	$(BIN)/python benches/growth.py $(GROWTH)
 
 collations: build ## Compare all collations with real servers (PARAPLY_TEST_MYSQL, MariaDB; an hour) and write the table of the docs
 	@$(BIN)/python tools/collations.py
