@@ -423,6 +423,20 @@ def explain_rows(transaction: Transaction, catalog: Catalog, *, scheme: str = "f
 def whole_statement(block: Block, executed: str, channel: str, slot: int, epoch: int, max_bytes: int) -> bytes | None:
     """Return the statement of a block of one transaction as ``MySqlConnection.apply_each`` sends it, with its row of progress."""
 
+def stage_cpu() -> dict[str, float]:
+    """Return the CPU seconds that this process has spent so far in each stage of an apply, over all its threads.
+
+    The stages are ``read``, ``decode``, ``hash``, ``plan``, ``render`` and ``send``; each counts by itself, with what was added by
+    ``spend_cpu``.
+    """
+
+def spend_cpu(stage: str, seconds: float) -> None:
+    """Add CPU seconds to a stage of ``stage_cpu``. Any thread may call it.
+
+    Raises:
+        UsageError: There is no such stage, or the seconds are negative.
+    """
+
 def format_statement(block: Block) -> bytes:
     """Return ``BINLOG '...'`` with the block's format description event."""
 

@@ -197,7 +197,7 @@ def apply(
             if line is not None:
                 line.complete()
         if not as_json:
-            show(report)
+            show(report, costs=trace is not None)
         return 0, report_json(report)
 
     def so_far() -> Mapping[str, Any]:
@@ -210,7 +210,7 @@ def apply(
         if report is None:
             return NOTHING_DONE
         if not as_json and report.transactions:
-            show(report)
+            show(report, costs=trace is not None)
         return report_json(report)
 
     output.run("apply", body, as_json=as_json, debug=debug, so_far=so_far)
@@ -310,13 +310,14 @@ def report_json(report: ApplyReport) -> dict[str, Any]:
         "younger_rolled_back": report.rollbacks,
         "waits": report.waits,
         "apply_seconds": round(report.seconds, 3),
+        "cpu": report.cpu.as_json(),
         "fallbacks": sum(count for _, _, count in report.fallbacks),
         "fallback_reasons": output.fallback_reasons(report.fallbacks),
     }
 
 
-def show(report: ApplyReport) -> None:
-    """Print the report for people."""
+def show(report: ApplyReport, *, costs: bool = False) -> None:
+    """Print the report for people, with the CPU time of each stage if ``costs``."""
     from paraply.observe.conflicts import conflict_lines
 
     rate = report.transactions / report.seconds if report.seconds else 0.0
@@ -342,6 +343,10 @@ def show(report: ApplyReport) -> None:
     for reason, table, count in report.fallbacks:
         more = _REASONS.get(reason, "")
         output.console.print(f"coarser write set: {escape(fallback_words(f'{reason}{more}', table, count))}")
+    if costs:
+        from paraply.cli.terminal.cpu_table import cpu_table
+
+        output.console.print(cpu_table(report.cpu))
 
 
 apply.__doc__ = (apply.__doc__ or "") + "\n" + EXAMPLES

@@ -246,7 +246,7 @@ def replicate(
         if report is None:
             return 0, {**NOTHING_DONE, "receiver": None}
         if not as_json:
-            show(report)
+            show(report, costs=trace is not None)
         return 0, {**report_json(report), "receiver": replication.received()}
 
     def so_far() -> Mapping[str, Any]:
@@ -255,7 +255,7 @@ def replicate(
         if report is None:
             return {**NOTHING_DONE, "receiver": received}
         if not as_json and report.transactions:
-            show(report)
+            show(report, costs=trace is not None)
         return {**report_json(report), "receiver": received}
 
     output.run("replicate", body, as_json=as_json, debug=debug, so_far=so_far)

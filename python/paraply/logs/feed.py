@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from paraply.cpu_time import thread_counted
 from paraply.logs.bounded_queue import BoundedQueue
 from paraply.logs.statement_text import decode_logged
 from paraply.runtime import runtime
@@ -215,13 +216,14 @@ class Feed:
             yield item
 
     def _fill(self, queue: BoundedQueue[FeedItem]) -> None:
-        try:
-            for item in self._produce():
-                if not queue.put(item, item.bytes):
-                    return
-            queue.end()
-        except BaseException as error:  # the consumer must get every error
-            queue.end(error)
+        with thread_counted("reader"):
+            try:
+                for item in self._produce():
+                    if not queue.put(item, item.bytes):
+                        return
+                queue.end()
+            except BaseException as error:  # the consumer must get every error
+                queue.end(error)
 
     def _produce(self) -> Iterator[FeedItem]:
         limits = self._limits

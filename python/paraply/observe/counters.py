@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from paraply.observe.cpu_cost import CpuCost
+
 if TYPE_CHECKING:
     from paraply.logs.skipping import SkipResult
     from paraply.logs.stop_point import StopPlace
@@ -180,6 +182,7 @@ class ApplyReport:
         workers: Counters of each worker.
         conflicts: Row changes that did not fit the target, by table and kind.
         on_conflict: Treatment of these changes: ``stop``, ``log`` or ``overwrite``.
+        cpu: CPU time of the run by stage.
     """
 
     transactions: int = 0
@@ -203,3 +206,4 @@ class ApplyReport:
     workers: list[WorkerCounters] = field(default_factory=list)
     conflicts: tuple[ConflictCount, ...] = ()
     on_conflict: str = "stop"
+    cpu: CpuCost = field(default_factory=CpuCost)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from paraply._native import Block, GtidSet
     from paraply.observe.conflicts import ConflictTally
     from paraply.observe.counters import WorkerCounters
+    from paraply.observe.cpu_cost import CpuMeter
     from paraply.observe.timeline import Timeline
     from paraply.targets.channel_status import Pause
     from paraply.targets.conflicts import OnConflict
@@ -110,6 +111,10 @@ class ObservedRun(Protocol):
     @property
     def storm(self) -> RetryStorms:
         """The guard against storms of retries."""
+
+    @property
+    def cpu(self) -> CpuMeter:
+        """CPU time of the run."""
 
     @property
     def last_block(self) -> Block | None:

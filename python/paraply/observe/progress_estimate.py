@@ -7,6 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paraply.cpu_time import thread_counted
 from paraply.errors import ParaplyError
 from paraply.runtime import runtime
 
@@ -123,6 +124,7 @@ class StopFinder:
         self._ended.set()
         self._thread.join()
 
+    @thread_counted("watcher")
     def _look(self) -> None:
         from paraply._native import LogReader
 

@@ -6,6 +6,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
+from paraply.cpu_time import thread_counted
 from paraply.errors import ConnectionFailed, ParaplyError
 from paraply.observe.outage import Outage
 from paraply.runtime import runtime
@@ -70,6 +71,7 @@ class Publisher:
         self._ended.set()
         self._thread.join(_PATIENCE_SECONDS)
 
+    @thread_counted("watcher")
     def _loop(self) -> None:
         self._look()
         self._looked.set()

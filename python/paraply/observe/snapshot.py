@@ -136,4 +136,5 @@ def make_report(run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker])
         workers=counters,
         conflicts=run.conflicts.counts(),
         on_conflict=run.on_conflict.value if run.on_conflict is not None else "stop",
+        cpu=run.cpu.cost(run.rows),
     )

@@ -1,5 +1,6 @@
 //! Binlogs and relay logs of MySQL and MariaDB: read, decoded, checked.
 //!
+//! * [`cpu`] measures the CPU time of the stages,
 //! * [`event`] reads single events,
 //! * [`read`] joins events to transactions,
 //! * [`rows`] decodes row events under their table maps,
@@ -7,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cpu;
 pub mod error;
 pub mod event;
 pub mod read;

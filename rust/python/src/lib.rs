@@ -4,6 +4,7 @@
 #![allow(clippy::doc_markdown, clippy::doc_link_with_quotes)]
 
 mod analysis;
+mod cpu;
 #[cfg(feature = "bench")]
 mod distance;
 mod errors;
@@ -28,6 +29,8 @@ mod _native {
     use crate::analysis::results::{
         PyChain, PyCosts, PyLoss, PyOutcome, PyRecordedTransaction, PyScheduleSlot, PyTotals,
     };
+    #[pymodule_export]
+    use crate::cpu::{spend_cpu, stage_cpu};
     #[cfg(feature = "bench")]
     #[pymodule_export]
     use crate::distance::PyDelayingProxy;

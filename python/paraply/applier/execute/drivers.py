@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from paraply.applier.execute.lock_watchdog import LockWatchdog
 from paraply.applier.execute.supervisor import Supervisor
 from paraply.applier.schedule.coordinator import Executor, InlineExecutor, ThreadExecutor
+from paraply.cpu_time import thread_counted
 from paraply.errors import ParaplyError
 from paraply.runtime import runtime
 
@@ -93,7 +94,7 @@ class InlineDriver:
         """Run to the end; return False if the run was stopped before it."""
 
         def work() -> bool:
-            with closing(self.workers[0]) as worker:
+            with closing(self.workers[0]) as worker, thread_counted("worker"):
                 worker.open()
                 return coordinator.coordinate()
 
@@ -147,13 +148,14 @@ class ThreadDriver:
     def coordinate(self, coordinator: Coordinator) -> bool:
         """Run to the end; return False if the run was stopped before it."""
         threads = [
-            runtime.thread(worker.loop, args=(self._jobs,), name=f"paraply-worker-{worker.counters.number}") for worker in self.workers
+            runtime.thread(_loop, args=(worker, self._jobs), name=f"paraply-worker-{worker.counters.number}") for worker in self.workers
         ]
         self._supervisor.start()
         for thread in threads:
             thread.start()
         try:
-            return coordinator.coordinate()
+            with thread_counted("coordinator"):
+                return coordinator.coordinate()
         except ParaplyError:
             raise
         except BaseException as error:  # a defect, or Ctrl-C without a handler: nothing more is committed
@@ -168,3 +170,9 @@ class ThreadDriver:
             self._feed.join()
             if self._split is not None:
                 self._split.close()
+
+
+def _loop(worker: Worker, jobs: JobList) -> None:
+    """Let a worker process jobs; the body of its thread."""
+    with thread_counted("worker"):
+        worker.loop(jobs)

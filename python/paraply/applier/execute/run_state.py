@@ -14,6 +14,7 @@ from paraply.applier.execute.split import SplitSession
 from paraply.applier.schedule.contention import Contention, tables_of
 from paraply.errors import ConnectionFailed
 from paraply.observe.conflicts import ConflictTally
+from paraply.observe.cpu_cost import CpuMeter
 from paraply.observe.outage import Outage
 from paraply.runtime import runtime
 from paraply.targets.conflicts import OnConflict
@@ -133,6 +134,8 @@ class RunState:
         self._low = None if low is None else low | low
         self._early: list[tuple[int, GtidSet]] = []
         self._most_early = _EARLY
+        self.cpu = CpuMeter()
+        """CPU time of the run."""
         self.notes: list[str] = []
         self.runs_events = False
         """True if the target runs scheduled events, which a logged statement may make or change."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from paraply.cpu_time import thread_counted
 from paraply.errors import Stopped
 from paraply.observe.worker_state import COMMITTING
 from paraply.runtime import runtime
@@ -92,10 +93,12 @@ class Supervisor:
         for thread in self._threads:
             thread.join()
 
+    @thread_counted("watcher")
     def _report(self) -> None:
         while not self._ended.wait(_PROGRESS_SECONDS):
             self._on_tick()
 
+    @thread_counted("watcher")
     def _loop(self) -> None:
         while not self._ended.wait(_TICK):
             try:

@@ -12,6 +12,7 @@ from paraply.applier.via_replication.options import source_address
 from paraply.applier.via_replication.outbox import Outbox
 from paraply.applier.via_replication.server import SourceServer
 from paraply.applier.via_replication.server_worker import ServerWorker
+from paraply.cpu_time import thread_counted
 from paraply.errors import ConnectionFailed, LogNotUnderstood, ParaplyError
 from paraply.logs.statement_text import read_statement_text
 from paraply.runtime import runtime
@@ -93,7 +94,8 @@ class ReplicaDriver(Executor):
         for thread in self._threads:
             thread.start()
         try:
-            return coordinator.coordinate()
+            with thread_counted("coordinator"):
+                return coordinator.coordinate()
         except ParaplyError:
             raise
         except BaseException as error:  # a defect, or Ctrl-C without a handler
@@ -180,6 +182,7 @@ class ReplicaDriver(Executor):
             self._checks = self._target.connect()
         return self._checks
 
+    @thread_counted("watcher")
     def _look_after_stops(self) -> None:
         """Carry out stop requests: the first lets jobs in progress finish, the second rolls them back."""
         seen = 0
@@ -198,6 +201,7 @@ class ReplicaDriver(Executor):
         if now:
             self._run.abort(stopped_error())
 
+    @thread_counted("watcher")
     def _report(self) -> None:
         while not self._ended.wait(_TICK_SECONDS):
             if self._watch is not None:

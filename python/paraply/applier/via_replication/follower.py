@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from paraply.applier.execute.resolution import name_treatment
+from paraply.cpu_time import thread_counted
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
 from paraply.runtime import runtime
 from paraply.targets.mysql.errors import explain
@@ -156,6 +157,7 @@ class Watch:
             connection.close()
             raise
 
+    @thread_counted("watcher")
     def _follow(self) -> None:
         try:
             while not self._stopped:

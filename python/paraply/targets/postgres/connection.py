@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from psycopg import generators
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ExecStatus, TransactionStatus
 
+from paraply._native import spend_cpu
 from paraply.errors import ApplyFailed, ConnectionFailed, ParaplyError, UsageError
 from paraply.targets.postgres.errors import SqlError, connection_lost
 from paraply.targets.url import LOOPBACK
@@ -190,11 +192,14 @@ class PgConnection:
             ConnectionLost: The connection broke.
         """
         pgconn = self.raw.pgconn
+        started = time.thread_time()
         try:
             pgconn.send_query(b";".join(statements))
             results: list[PGresult] = self.raw.wait(generators.execute(pgconn))
         except psycopg.Error as error:
             raise connection_lost(error) from error
+        finally:
+            spend_cpu("send", max(0.0, time.thread_time() - started))
         for index, result in enumerate(results):
             if result.status not in _DONE:
                 failed = SqlError.of_result(result)

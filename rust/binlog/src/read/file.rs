@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::cpu::{Stage, within};
 use crate::error::{Fault, LogError};
 use crate::event::checksum;
 use crate::event::{Event, EventHeader, HEADER_LENGTH, OwnedEvent, flags, types};
@@ -54,7 +55,7 @@ impl<'s> Window<'s> {
                 self.buffer.resize(grown, 0);
             }
             let room = self.buffer.get_mut(self.end..).unwrap_or_default();
-            match self.source.read(room) {
+            match within(Stage::Read, || self.source.read(room)) {
                 Ok(0) => break,
                 Ok(count) => self.end += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

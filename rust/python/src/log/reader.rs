@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use paraply_arrow::batch::{file_name, gtid_text};
+use paraply_binlog::cpu::{Stage, within};
 use paraply_binlog::read::passed_over::PassedOver;
 use paraply_binlog::read::reader::{GrowingLog, LogReader, ReaderOptions};
 use paraply_binlog::read::selection::Selection;
@@ -356,6 +357,7 @@ impl PyLogReader {
         max_transactions: usize,
         max_bytes: u64,
     ) -> PyResult<Option<PyTransactionBatch>> {
-        py.detach(|| self.read(max_transactions.max(1), max_bytes)).map_err(|(error, gtid)| log_error(&error, gtid))
+        py.detach(|| within(Stage::Decode, || self.read(max_transactions.max(1), max_bytes)))
+            .map_err(|(error, gtid)| log_error(&error, gtid))
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use paraply_arrow::batch::{Batch, file_name, gtid_text};
+use paraply_binlog::cpu::{Stage, within};
 use paraply_binlog::error::LogError;
 use paraply_binlog::rows::filter::TableFilter;
 use paraply_binlog::rows::known_tables::KnownTables;
@@ -188,7 +189,9 @@ impl PyTransactionBatch {
         }
         let options = Options { by_event, ..hash_options(scheme, bytewise)? };
         let (sets, fallbacks) = py
-            .detach(|| catalog.with_scratch(options, |catalog, scratch| self.hash(catalog, scratch)))
+            .detach(|| {
+                within(Stage::Hash, || catalog.with_scratch(options, |catalog, scratch| self.hash(catalog, scratch)))
+            })
             .map_err(|(error, gtid)| log_error(&error, gtid))?;
         Ok(PyWriteSets { sets, fallbacks })
     }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use paraply_binlog::cpu::{Stage, within};
 use paraply_plan::planner::{BlockLimits, Planner};
 use pyo3::prelude::*;
 
@@ -60,7 +61,7 @@ impl PyPlanner {
         let limits = BlockLimits { transactions: merge.max(1), bytes: max_bytes };
         let blocks = py.detach(|| {
             let mut planner = self.planner.lock().unwrap_or_else(PoisonError::into_inner);
-            planner.plan(&batch.transactions, &write_sets.sets, limits, committed)
+            within(Stage::Plan, || planner.plan(&batch.transactions, &write_sets.sets, limits, committed))
         });
         Ok(blocks.into_iter().map(|block| PyBlock { block, files: Arc::clone(&batch.files) }).collect())
     }

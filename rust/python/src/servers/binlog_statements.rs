@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use paraply_binlog::cpu::{Stage, within};
 use paraply_binlog::transaction::Format;
 use paraply_mysql::binlog_statement::{self, Limits, Place, Wanted};
 use paraply_mysql::progress_row::ProgressRow;
@@ -31,6 +32,10 @@ pub struct WholeBlock<'a> {
 impl WholeBlock<'_> {
     /// Returns a block with its progress as one statement, if one is enough and the server has got the block's format.
     pub fn statement(self, block: &PyBlock, executed: &str, format: &Arc<Format>) -> Option<Vec<u8>> {
+        within(Stage::Render, || self.render(block, executed, format))
+    }
+
+    fn render(self, block: &PyBlock, executed: &str, format: &Arc<Format>) -> Option<Vec<u8>> {
         let transaction = block.block.first()?;
         if block.block.len() != 1 || !Arc::ptr_eq(format, &transaction.format) {
             return None;
@@ -114,6 +119,7 @@ impl PyBinlogStatements {
             };
             binlog_statement::next_wanted(block.transactions(), limits, &mut place, wanted)
         };
+        let next = || within(Stage::Render, next);
         let next = if block.block.bytes() <= FEW_BYTES { next() } else { py.detach(next) };
         let statement = next.map_err(|error| {
             use binlog_statement::Error::{TooLarge, TooLate};

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use paraply_binlog::cpu::{Stage, within};
 use paraply_mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
 use paraply_mysql::series::{Guard, WholeEnded, commit_each, run_each};
 use paraply_plan::ledger::Entry;
@@ -206,7 +207,7 @@ impl PyMySqlConnection {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = connection.as_mut().ok_or_else(|| Error::Lost("the connection is closed".to_owned()))?;
         self.due.store(clock() + text.len() as u64 / BYTES_A_MILLISECOND, Ordering::Relaxed);
-        let answer = connection.query_into(text, sets);
+        let answer = within(Stage::Send, || connection.query_into(text, sets));
         self.due.store(0, Ordering::Relaxed);
         answer
     }

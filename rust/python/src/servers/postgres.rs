@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use paraply_binlog::cpu::{Stage, within};
 use paraply_core::generated::Computed;
 use paraply_core::schema::TableName;
 use paraply_postgres::mapping::{ColumnMapping, Kind, MappingError, TableMapping};
@@ -84,7 +85,7 @@ impl PyPostgresRenderer {
         let statements = py
             .detach(|| {
                 let wanted = |place, event| block.block.wants(place, event);
-                self.renderer.render(form, block.block.transactions(), wanted)
+                within(Stage::Render, || self.renderer.render(form, block.block.transactions(), wanted))
             })
             .map_err(|error| render_error(&error, block))?;
         Ok(statements
