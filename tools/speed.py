@@ -22,6 +22,7 @@ FIGURES = ROOT / "benches" / "figures"
 DOCS = ROOT / "docs" / "reference"
 TARGETS = {"mysql": "MySQL", "mariadb": "MariaDB", "postgresql": "PostgreSQL"}
 PIPELINE = "the client pipeline"
+FLOOR = "the floor"
 CHARTED = re.compile(r"paraply, (record, .*|preserve, 8 workers, merge off|.*via replication|8 workers, .*)$")
 """The replays of paraply that a chart shows; the table has the others too."""
 
@@ -33,6 +34,7 @@ applier. `tools/speed.py` writes this page from the results in `benches/figures`
 ```
 paraply bench --loads all --rounds 3 --to mysql://root@127.0.0.1:3306 --reset --data /var/lib/mysql --output mysql.json
 paraply bench --loads all --output mariadb.json     # starts a MariaDB in a temporary folder
+paraply bench --loads all --floor --brief --rounds 5 --postgres embedded --output floor.json
 paraply bench --scale --output scale.json
 ```
 
@@ -46,6 +48,15 @@ give the source's value for every table. The servers run with durable settings: 
 | insert only | insert one row |
 | large transactions | insert, change or delete some hundred rows |
 | foreign keys | change a tree of five tables that refer to each other |
+| sysbench write only, update index, insert | those of sysbench's `oltp_write_only` and so on, on eight tables, with their preparation |
+| like TPC-C | new orders, payments and deliveries on TPC-C's nine tables with foreign keys, with their preparation |
+
+### The floor
+
+The *floor* of a load is the time of a client that decodes nothing. It sends the statements that paraply's sessions sent for the same log,
+recorded beforehand, on its own best number of connections. It keeps the order of rows that depend on each other, and no order of commits;
+its commits are durable, its settings those of a session. *Server CPU / cores* is the CPU time of the server during the floor, divided by
+the cores: no client can be faster. *Times the floor* is the time of the whole process of paraply as a multiple.
 
 | row of a table | what is measured |
 |---|---|
@@ -122,9 +133,52 @@ def take_in(results: dict[str, Any], machine: str, measured: str) -> None:
     about = {"measured": measured, "machine": machine}
     if "loads" in results:
         version = results["load_server"]
-        keep("mariadb" if "mariadb" in version.lower() else "mysql", about | {"load_server": version, "loads": results["loads"]})
+        keep_loads("mariadb" if "mariadb" in version.lower() else "mysql", results, version, results["loads"], about)
+    if "postgresql_loads" in results:
+        keep_loads("postgresql", results, results["postgresql_server"], results["postgresql_loads"], about)
     if "scale" in results:
         keep("scale", about | {"scale": results["scale"]})
+
+
+def keep_loads(name: str, results: dict[str, Any], version: str, loads: list[dict[str, Any]], about: dict[str, Any]) -> None:
+    """Keep the loads of a target: those of a brief run only in the table of the floor, others in all tables."""
+    about = about | {"load_server": version, "rounds": rounds_text(results.get("rounds", 1))}
+    found = figures(name) if results.get("brief") else about | {"loads": [table_figures(load) for load in loads]}
+    if any(replay.get("floors") for load in loads for replay in load["replays"]):
+        about |= {"cores": results["machine"]["cores"]}
+        found["floor"] = about | {"loads": [floor_figures(load) for load in loads]}
+    elif "floor" in (kept := figures(name)):
+        found["floor"] = kept["floor"]
+    keep(name, found)
+
+
+def rounds_text(rounds: int) -> str:
+    """Return how often each replay ran.
+
+    >>> rounds_text(1), rounds_text(5)
+    ('One round', 'Medians of 5 rounds')
+    """
+    return "One round" if rounds == 1 else f"Medians of {rounds} rounds"
+
+
+def table_figures(load: dict[str, Any]) -> dict[str, Any]:
+    """Return a load without the client of the floor and without the CPU time by stage."""
+    left_out = ("cpu", "checksums")
+    replays = [{name: value for name, value in replay.items() if name not in left_out} for replay in load["replays"]]
+    return load | {"replays": [replay for replay in replays if replay["name"] != FLOOR]}
+
+
+def floor_figures(load: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of a load that the table of the floor shows."""
+    kept = ("name", "seconds", "per_second", "rows_per_second", "megabytes_per_second", "floors", "connections", "server_cpu", "client_cpu")
+    shown = [replay for replay in load["replays"] if is_in_floor_table(replay["name"])]
+    replays = [{name: replay.get(name) for name in kept} for replay in shown]
+    return {"load": load["load"], "title": load["title"], "transactions": load["transactions"], "rows": load["rows"], "replays": replays}
+
+
+def is_in_floor_table(name: str) -> bool:
+    """Return True if the table of the floor shows the replay: the floor, the server's own applier, and the default settings of paraply."""
+    return name == FLOOR or name.startswith("the server's own applier") or name.endswith("workers, merge auto")
 
 
 def keep(name: str, results: dict[str, Any]) -> None:
@@ -149,6 +203,7 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"speed-{name}.svg", chart(server, loads)
         parts += [f"\n## {server}\n\nMeasured {found['measured']} on {found['machine']}.\n{rounds(found)}. Seconds:\n\n", table(loads)]
         parts += [f"\n![{server}: how many times as fast as the first row of the table](speed-{name}.svg)\n", NOTES[name]]
+        parts += floor_section(found)
     scale = figures("scale")
     parts += [SCALE.format(transactions=scale["scale"][0]["transactions"]), f"\nMeasured {scale['measured']} on {scale['machine']}.\n\n"]
     parts += [scale_table(scale["scale"]), SCALE_NOTE]
@@ -178,6 +233,31 @@ def table(loads: list[dict[str, Any]]) -> str:
         lines.append(italic("transactions of the log", (f"{load['transactions']:,}" for load in loads)))
         lines.append(italic("size of the log, MB", (f"{load['log_bytes'] / 1e6:.1f}" for load in loads)))
     lines += [f"| {code(name)} | {' | '.join(shown(seconds.get((load['load'], name))) for load in loads)} |" for name in names]
+    return "\n".join(lines) + "\n"
+
+
+def floor_section(found: dict[str, Any]) -> list[str]:
+    """Return the table of the floor of a target with its heading; nothing if the floor was not measured."""
+    floor = found.get("floor")
+    if floor is None:
+        return []
+    head = f"\nThe [floor](#the-floor), measured {floor['measured']} on {floor['machine']}. {floor['rounds']}.\n\n"
+    return [head, floor_table(floor["loads"], floor["cores"])]
+
+
+def floor_table(loads: list[dict[str, Any]], cores: int) -> str:
+    """Return the table of the floor: one row for each load."""
+    heads = ["the floor, s", "its connections", "server CPU / cores, s", "own applier, times the floor"]
+    heads += ["paraply, s", "paraply, times the floor", "transactions/s", "rows/s", "MB/s"]
+    lines = [f"| load | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
+    for load in loads:
+        replays = {replay["name"]: replay for replay in load["replays"]}
+        floor, own = replays[FLOOR], next((one for name, one in replays.items() if name.startswith("the server's")), None)
+        ours = min((one for name, one in replays.items() if name.startswith("paraply")), key=lambda one: one["seconds"])
+        server = f"{floor['server_cpu'] / cores:.2f}" if floor["server_cpu"] is not None else ""
+        cells = [f"{floor['seconds']:.2f}", str(floor["connections"]), server, f"{own['floors']:.2f}" if own is not None else ""]
+        cells += [f"{ours['seconds']:.2f}", f"**{ours['floors']:.2f}**", f"{ours['per_second']:,}", f"{ours['rows_per_second']:,}"]
+        lines.append(f"| {load['title']} | {' | '.join([*cells, format(ours['megabytes_per_second'], '.1f')])} |")
     return "\n".join(lines) + "\n"
 
 

@@ -10,11 +10,12 @@ from required import missing
 from servers import MariaDbServer
 
 from paraply.bench.load_bench import LoadBench
-from paraply.bench.loads import DATABASE, LOADS
+from paraply.bench.loads import DATABASE, LOADS, loads_of
 from paraply.bench.made_load import make_load
 from paraply.bench.own_applier import OwnApplier
 from paraply.bench.peers import Way, measure_ways, pipeline_for, replay_by_paraply
 from paraply.bench.plain_clients import plain_seconds
+from paraply.bench.postgres_server import EMBEDDED, postgres_server
 from paraply.bench.scale import DATABASE as SCALE_DATABASE
 from paraply.bench.scale import make_log, make_table, measure_scale, summarize
 from paraply.bench.server import BenchServer, bench_server
@@ -47,6 +48,37 @@ def test_every_way_replays_a_load(server: BenchServer, load: str):
     assert result.transactions / 3 <= threes.commits < result.transactions
     assert unmerged.syncs.binlog >= LOADS[load].count(80)
     assert server.user_databases() == []
+
+
+@pytest.mark.parametrize("load", ["foreign-keys", "hot-rows"])
+def test_the_floor_leaves_the_same_tables_with_any_number_of_connections(server: BenchServer, load: str):
+    bench = LoadBench(server, None, None, [4], transactions=300, seed=5, floor=(1, 3), brief=True, rounds=2)
+    (result,) = bench.measure([LOADS[load]])
+    ours, floor = result.replays
+    assert (ours.name, floor.name) == ("paraply, record, 4 workers, merge auto", "the floor")
+    assert floor.checksums == ours.checksums
+    assert floor.connections in (1, 3)
+    assert floor.floors == 1.0
+    assert ours.floors is not None
+    assert floor.commits < result.transactions < result.rows
+    assert floor.server_cpu is not None
+    assert floor.server_cpu > 0
+    assert ours.cpu is not None
+    counted = ours.cpu["start"] + sum(ours.cpu["stages"].values())
+    assert 0.9 * ours.cpu["process"] < counted <= 1.01 * ours.cpu["process"]
+    assert all(ours.cpu["stages"][stage] > 0 for stage in ("decode", "hash", "plan", "render", "send"))
+
+
+@pytest.mark.postgres
+def test_a_load_is_replayed_into_postgresql_too_and_its_floor_is_measured(server: BenchServer):
+    with postgres_server(EMBEDDED) as postgres:
+        bench = LoadBench(server, None, None, [4], transactions=200, seed=5, floor=(2,), brief=True, postgres=postgres)
+        _, result = bench.measure([loads_of(warehouses=1, table_size=50)["sysbench-write-only"]])
+        assert result.server == postgres.version
+        assert [one.name for one in result.replays] == ["paraply, 4 workers, merge auto", "the floor"]
+        assert result.replays[0].checksums == result.replays[1].checksums
+        assert len(result.replays[0].checksums) == 8
+        assert postgres.checksums() == {}
 
 
 def test_other_tables_than_the_source_are_found(server: BenchServer, tmp_path):

@@ -1,4 +1,4 @@
-"""The five loads, each replayed in one run by the server's own client pipeline, by its own applier and by paraply."""
+"""Loads, each replayed in one run by the server's own client pipeline, by its own applier, by paraply, and by the client of the floor."""
 
 from __future__ import annotations
 
@@ -8,13 +8,29 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
+from paraply.bench.floor.measure import FLOOR, Floor
+from paraply.bench.floor.mysql_family import MySqlFamily
 from paraply.bench.loads import DATABASE, Load
 from paraply.bench.made_load import SESSIONS, MadeLoad, make_load
 from paraply.bench.own_applier import OwnApplier
-from paraply.bench.peers import Measurement, Pipeline, Way, measure_ways, replay_by_client, replay_by_paraply, replay_by_server
+from paraply.bench.peers import (
+    Measurement,
+    Pipeline,
+    ReplayServer,
+    Way,
+    measure_ways,
+    replay_by_client,
+    replay_by_paraply,
+    replay_by_server,
+)
 from paraply.bench.server import BenchServer
 from paraply.errors import ApplyFailed
+
+if TYPE_CHECKING:
+    from paraply.bench.floor.family import Family
+    from paraply.bench.postgres_server import PostgresServer
 
 __all__ = ["LoadBench", "LoadResult"]
 
@@ -23,19 +39,23 @@ _LEVELS = ("any-time", "most-of-the-time", "eventual")
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """Replays of one load.
+    """Replays of one load into one server.
 
     Attributes:
         load: Name of the load.
         title: Title in tables.
+        server: Version of the server.
         transactions: Transactions of its log.
+        rows: Row changes of its log; 0 if unknown.
         log_bytes: Size of its log.
         replays: One measurement for each variant; of several rounds the median.
     """
 
     load: str
     title: str
+    server: str
     transactions: int
+    rows: int
     log_bytes: int
     replays: list[Measurement]
 
@@ -43,7 +63,13 @@ class LoadResult:
         """Return the fields for the results file."""
         slowest = self.replays[0].seconds
         head: dict[str, object] = {"load": self.load, "title": self.title, "transactions": self.transactions, "log_bytes": self.log_bytes}
-        return head | {"sessions": SESSIONS, "replays": [one.as_json(slowest) for one in self.replays]}
+        replays = [one.as_json(slowest) | self.rates(one) for one in self.replays]
+        return head | {"rows": self.rows, "sessions": SESSIONS, "replays": replays}
+
+    def rates(self, one: Measurement) -> dict[str, float]:
+        """Return the row changes and the megabytes of log that a replay applied in a second."""
+        seconds = one.seconds or 1.0
+        return {"rows_per_second": round(self.rows / seconds), "megabytes_per_second": round(self.log_bytes / 1e6 / seconds, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +87,9 @@ class LoadBench:
         decode: The command that reads binary logs from the server, if it is not on PATH.
         tell: Called with a load's title and each replay's measurement, as soon as it is known.
         sizes: Fixed numbers of transactions in a commit for which mode ``record`` is measured too, with the most workers.
+        floor: Numbers of connections of the client of the floor, of which the best one counts; none leaves the floor out.
+        brief: True to measure of paraply's variants only the default one.
+        postgres: PostgreSQL into which the logs are replayed too; None for none.
     """
 
     server: BenchServer
@@ -73,9 +102,12 @@ class LoadBench:
     decode: str | None = None
     tell: Callable[[str, Measurement], None] | None = None
     sizes: Sequence[str] = ()
+    floor: Sequence[int] = ()
+    brief: bool = False
+    postgres: PostgresServer | None = None
 
     def measure(self, loads: Sequence[Load]) -> Iterator[LoadResult]:
-        """Make each load's log, and replay it in every variant.
+        """Make each load's log, and replay it in every variant, into each server.
 
         Raises:
             ApplyFailed: A load could not be made, a replay failed, or its tables differ from the source's.
@@ -87,25 +119,85 @@ class LoadBench:
                     count = load.count(self.transactions)
                     made = make_load(self.server, load, transactions=count, seed=self.seed, folder=Path(folder), decode=self.decode)
                     yield self._replayed(load, made)
+                    if self.postgres is not None:
+                        yield self._replayed_into(self.postgres, load, made)
                 finally:
                     self.server.empty([DATABASE])
+                    if self.postgres is not None:
+                        self.postgres.empty([DATABASE])
 
     def _replayed(self, load: Load, made: MadeLoad) -> LoadResult:
         peers, ours = self._ways(made.log)
+        family = MySqlFamily(self.server.url, mariadb=self.server.mariadb)
+        found = self._rounds(self.server, load.title, peers, ours, made.checksums, self._floor(self.server, family, made))
+        return self._result(load, made, self.server.version, found)
+
+    def _replayed_into(self, postgres: PostgresServer, load: Load, made: MadeLoad) -> LoadResult:
+        """Replay into PostgreSQL; all replays must leave the same tables as the first one."""
+        from paraply.bench.floor.postgres_family import PostgresFamily  # needs psycopg
+
+        most = max(self.workers)
+        ours = [_into(postgres, made.log, most, merge) for merge in (("auto",) if self.brief else ("off", "auto", *self.sizes))]
+        family = PostgresFamily(postgres.url, mariadb=self.server.mariadb)
+        found = self._rounds(postgres, load.title, [], ours, None, self._floor(postgres, family, made))
+        return self._result(load, made, postgres.version, found)
+
+    def _floor(self, server: ReplayServer, family: Family, made: MadeLoad) -> Floor | None:
+        return Floor.of(server, family, made.log, [DATABASE]) if self.floor else None
+
+    def _rounds(
+        self,
+        server: ReplayServer,
+        title: str,
+        peers: list[Way],
+        ours: list[Way],
+        expected: dict[str, int] | None,
+        floor: Floor | None,
+    ) -> list[Measurement]:
+        """Replay in every variant, round by round, and return a measurement for each.
+
+        The first round looks for the floor's best number of connections, and the others keep it.
+        """
         found: dict[str, list[Measurement]] = {}
+        connections = 0
         for turn in range(self.rounds):
             ways = [*peers[0 if turn == 0 or self.pipeline is None else 1 :], *ours]
-            for one in measure_ways(self.server, ways, [DATABASE], made.checksums):
+            if floor is not None and turn:
+                ways.append(floor.way(connections))
+            for one in measure_ways(server, ways, [DATABASE], expected):
                 found.setdefault(one.name, []).append(one)
-                if self.tell is not None:
-                    self.tell(load.title, one)
-        transactions = max(one.transactions for several in found.values() for one in several)
+                expected = expected or one.checksums
+                self._tell(title, one)
+            if floor is not None and not turn:
+                best = self._best(title, floor, expected)
+                connections = best.connections
+                found[FLOOR] = [best]
+        if floor is not None:
+            for several in found.values():
+                for one, least in zip(several, found[FLOOR], strict=False):
+                    one.floors = round(one.seconds / least.seconds, 2)
+        return [_middle(several) for several in found.values()]
+
+    def _best(self, title: str, floor: Floor, expected: dict[str, int] | None) -> Measurement:
+        tries = []
+        for one in floor.search(expected, self.floor):
+            self._tell(title, one)
+            tries.append(one)
+        best = min(tries, key=lambda one: one.seconds)
+        best.name = FLOOR
+        return best
+
+    def _tell(self, title: str, one: Measurement) -> None:
+        if self.tell is not None:
+            self.tell(title, one)
+
+    def _result(self, load: Load, made: MadeLoad, version: str, replays: list[Measurement]) -> LoadResult:
+        transactions = max(one.transactions for one in replays)
         if not transactions:
             raise ApplyFailed(f"the log of the load {load.name} has no transactions")
-        replays = [_middle(several) for several in found.values()]
         for one in replays:
             one.transactions = transactions
-        return LoadResult(load.name, load.title, transactions, made.log.stat().st_size, replays)
+        return LoadResult(load.name, load.title, version, transactions, made.rows, made.log.stat().st_size, replays)
 
     def _ways(self, log: Path) -> tuple[list[Way], list[Way]]:
         """Return the peers' variants and paraply's."""
@@ -113,6 +205,8 @@ class LoadBench:
         most = max(self.workers)
         if self.own is not None:
             peers.append(Way(self.own.name(most), partial(replay_by_server, self.own, [log], most)))
+        if self.brief:
+            return peers, [self._ours(log, "record", most, "auto")]
         ours = [self._ours(log, "record", count, "auto") for count in self.workers]
         ours += [self._ours(log, "record", most, size) for size in self.sizes]
         ours += [self._ours(log, "record", most, "off"), self._ours(log, "preserve", most, "off")]
@@ -130,7 +224,15 @@ class LoadBench:
         return Way(name, partial(replay_by_paraply, self.server, [log], *options))
 
 
+def _into(postgres: PostgresServer, log: Path, workers: int, merge: str) -> Way:
+    name = f"paraply, {workers} workers, merge {merge}"
+    return Way(name, partial(replay_by_paraply, postgres, [log], "--workers", str(workers), "--merge", merge))
+
+
 def _middle(several: list[Measurement]) -> Measurement:
-    """Return the measurement with the median of the seconds."""
+    """Return the measurement with the median of the seconds; its multiple of the floor is the median of all rounds."""
     wanted = median(one.seconds for one in several)
-    return min(several, key=lambda one: abs(one.seconds - wanted))
+    middle = min(several, key=lambda one: abs(one.seconds - wanted))
+    multiples = [one.floors for one in several if one.floors is not None]
+    middle.floors = round(median(multiples), 2) if multiples else None
+    return middle

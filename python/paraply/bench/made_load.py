@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from paraply._native import MySqlConnection
+from paraply._native import LogReader, MySqlConnection
 from paraply.bench.client_tools import decoder_of
 from paraply.bench.loads import DATABASE, Load
 from paraply.bench.server import BenchServer, connect, text
 from paraply.errors import ApplyFailed, ServerError
 
-__all__ = ["SESSIONS", "MadeLoad", "fetch_log", "last_log", "make_load"]
+__all__ = ["SESSIONS", "MadeLoad", "count_rows", "fetch_log", "last_log", "make_load"]
 
 SESSIONS = 8
 _LOG_SERVER = 1
@@ -34,10 +34,12 @@ class MadeLoad:
     Attributes:
         log: The copy of the log.
         checksums: ``CHECKSUM TABLE`` of all tables on the source.
+        rows: Row changes of the log.
     """
 
     log: Path
     checksums: dict[str, int]
+    rows: int
 
 
 def make_load(server: BenchServer, load: Load, *, transactions: int, seed: int, folder: Path, decode: str | None = None) -> MadeLoad:
@@ -59,7 +61,16 @@ def make_load(server: BenchServer, load: Load, *, transactions: int, seed: int, 
     _fill(server, load)
     _run_sessions(server, load, transactions, seed)
     server.query("FLUSH BINARY LOGS")
-    return MadeLoad(fetch_log(server, name, folder, decode), server.checksums())
+    log = fetch_log(server, name, folder, decode)
+    return MadeLoad(log, server.checksums(), count_rows(log))
+
+
+def count_rows(log: Path) -> int:
+    """Return the number of row changes in a log."""
+    reader, rows = LogReader([str(log)]), 0
+    while (batch := reader.next_batch()) is not None:
+        rows += sum(transaction.rows for transaction in batch)
+    return rows
 
 
 def last_log(server: BenchServer) -> str:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any, Protocol
 
 from paraply.bench.client_tools import client_of, decoder_of
+from paraply.bench.floor.server_cpu import server_cpu
 from paraply.bench.own_applier import OwnApplier
 from paraply.bench.server import BenchServer
 from paraply.bench.sync_counts import SyncCounts, sync_counts
@@ -21,6 +23,7 @@ from paraply.errors import ApplyFailed
 __all__ = [
     "Measurement",
     "Pipeline",
+    "ReplayServer",
     "Replayed",
     "Way",
     "measure_all",
@@ -47,6 +50,24 @@ class Pipeline:
     client: list[str]
 
 
+class ReplayServer(Protocol):
+    """Server that logs are replayed into."""
+
+    @property
+    def url(self) -> str:
+        """URL for ``paraply apply --to``."""
+
+    @property
+    def folder(self) -> Path | None:
+        """Its data folder, if it is on this machine; read for the CPU time of its processes."""
+
+    def empty(self, databases: Sequence[str]) -> None:
+        """Drop everything that a run made."""
+
+    def checksums(self) -> dict[str, int]:
+        """Return a checksum of every table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """Result of one replay.
@@ -55,11 +76,17 @@ class Replayed:
         seconds: Time of the whole process; for the server's own applier from its start until it is idle.
         transactions: Transactions of the log; 0 if unknown.
         commits: Number of commits; 0 if unknown.
+        connections: Connections of the client of the floor; else 0.
+        client_cpu: CPU seconds of the client; None if unknown.
+        cpu: The field ``cpu`` of paraply's report; None for others.
     """
 
     seconds: float
     transactions: int = 0
     commits: int = 0
+    connections: int = 0
+    client_cpu: float | None = None
+    cpu: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +113,11 @@ class Measurement:
         commits: Number of commits; 0 if unknown.
         syncs: Counters of the server during the replay.
         checksums: Checksums of all tables afterwards.
+        connections: Connections of the client of the floor; else 0.
+        client_cpu: CPU seconds of the client; None if unknown.
+        server_cpu: CPU seconds of the server, of all its processes; None if unknown.
+        floors: Seconds as a multiple of the floor's in the same round; None if that was not measured.
+        cpu: The field ``cpu`` of paraply's report; None for others.
     """
 
     name: str
@@ -94,6 +126,11 @@ class Measurement:
     commits: int
     syncs: SyncCounts
     checksums: dict[str, int] = field(default_factory=dict)
+    connections: int = 0
+    client_cpu: float | None = None
+    server_cpu: float | None = None
+    floors: float | None = None
+    cpu: dict[str, Any] | None = None
 
     @property
     def rate(self) -> float:
@@ -147,7 +184,7 @@ def measure_all(
 
 
 def measure_ways(
-    server: BenchServer, ways: Sequence[Way], databases: Sequence[str], expected: Mapping[str, int] | None = None
+    server: ReplayServer, ways: Sequence[Way], databases: Sequence[str], expected: Mapping[str, int] | None = None
 ) -> Iterator[Measurement]:
     """Replay in every variant, each on an emptied server.
 
@@ -163,11 +200,13 @@ def measure_ways(
     transactions, first = 0, "the first replay" if expected is None else "the source"
     for way in ways:
         server.empty(databases)
-        before = sync_counts(server)
+        before, used = sync_counts(server), server_cpu(server.folder)
         done = way.replay()
-        syncs = sync_counts(server).since(before)
+        syncs, used_after = sync_counts(server).since(before), server_cpu(server.folder)
         transactions = done.transactions or transactions
         measurement = Measurement(way.name, done.seconds, transactions, done.commits, syncs, server.checksums())
+        measurement.connections, measurement.client_cpu, measurement.cpu = done.connections, done.client_cpu, done.cpu
+        measurement.server_cpu = None if used is None or used_after is None else round(used_after - used, 2)
         expected = expected if expected is not None else measurement.checksums
         if measurement.checksums != expected:
             raise ApplyFailed(f"the tables after {way.name} differ from those of {first}")
@@ -195,7 +234,7 @@ def replay_by_client(pipeline: Pipeline, server: BenchServer, logs: Sequence[Pat
     return Replayed(time.monotonic() - started)
 
 
-def replay_by_paraply(server: BenchServer, logs: Sequence[Path], *options: str) -> Replayed:
+def replay_by_paraply(server: ReplayServer, logs: Sequence[Path], *options: str) -> Replayed:
     """Replay by ``paraply apply`` in a process of its own."""
     started = time.monotonic()
     command = [sys.executable, "-m", "paraply", "apply", *map(str, logs), "--to", server.url, *options, "--json"]
@@ -205,4 +244,5 @@ def replay_by_paraply(server: BenchServer, logs: Sequence[Path], *options: str) 
     if done.returncode != 0:
         raise ApplyFailed(f"paraply apply ended with {done.returncode}: {done.stderr.strip()}")
     report = json.loads(done.stdout)
-    return Replayed(time.monotonic() - started, int(report["transactions"]), int(report["commits"]))
+    cpu = report["cpu"]
+    return Replayed(time.monotonic() - started, int(report["transactions"]), int(report["commits"]), client_cpu=cpu["process"], cpu=cpu)

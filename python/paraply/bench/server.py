@@ -62,6 +62,11 @@ class BenchServer:
         """The URL in its parts."""
         return parse_url(self.url)
 
+    @property
+    def folder(self) -> Path | None:
+        """Its data folder, if it is on this machine; read for the CPU time of its processes."""
+        return self.data or (Path(text(self.query("SELECT @@datadir")[0][0])) if self.parsed.is_local else None)
+
     def query(self, statement: str) -> list[tuple[object, ...]]:
         """Run one statement and return its rows."""
         connection = connect(self.parsed)

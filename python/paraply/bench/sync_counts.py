@@ -49,8 +49,10 @@ class SyncCounts:
         }
 
 
-def sync_counts(server: BenchServer) -> SyncCounts:
-    """Return the present counters; 0 for one that the server lacks."""
+def sync_counts(server: object) -> SyncCounts:
+    """Return the present counters; 0 for one that the server lacks, and for PostgreSQL."""
+    if not isinstance(server, BenchServer):
+        return SyncCounts(0, 0)
     found = server.query(_MARIADB) if server.mariadb else [*server.query(_MYSQL), *server.query(_BINLOG_FILE)]
     counts = {text(name).upper(): int(text(value)) for name, value in found}
     return SyncCounts(counts.get("INNODB_DATA_FSYNCS", 0), counts.get("BINLOG_GROUP_COMMITS", 0))

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from paraply._extras import require_extra
-from paraply.cli.bench.loads import LoadOptions, load_results
+from paraply.cli.bench.loads import LoadOptions, LoadScale, LoadVariants, load_results
 from paraply.cli.bench.scale import ScaleOptions, scale_results
 from paraply.cli.demo import demo_log
 from paraply.cli.options import AsJson, Debug
@@ -34,6 +34,8 @@ EXAMPLES = """
   paraply bench binlog.000007 --to mysql://root@127.0.0.1:3306 --reset -o results.json
 
   paraply bench --loads all --to mysql://root@127.0.0.1:3306 --reset --data /var/lib/mysql --chart loads.svg
+
+  paraply bench --loads sysbench-write-only,tpcc --floor --brief --postgres embedded --rounds 5
 
   paraply bench --scale
 
@@ -81,9 +83,32 @@ def bench(
         str | None,
         typer.Option(
             metavar="NAME,...",
-            help="Make these loads on the server and measure them: oltp, hot-rows, inserts, large, foreign-keys; or all.",
+            help="Make these loads on the server and measure them: oltp, hot-rows, inserts, large, foreign-keys, sysbench-write-only,"
+            " sysbench-update-index, sysbench-insert, tpcc; or all.",
         ),
     ] = None,
+    floor: Annotated[
+        bool,
+        typer.Option(
+            "--floor",
+            help="With --loads: measure the floor too, a client that sends statements made beforehand and keeps no order of commits.",
+        ),
+    ] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="With --loads: of paraply only the default settings, without the client pipeline.")
+    ] = False,
+    postgres: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL|embedded",
+            help="With --loads: replay into this empty PostgreSQL too; embedded: one in a temporary folder.",
+            show_default=False,
+        ),
+    ] = None,
+    table_size: Annotated[
+        int, typer.Option(metavar="ROWS", min=1, help="With --loads: rows of each of the eight tables of the sysbench loads at the start.")
+    ] = 10_000,
+    warehouses: Annotated[int, typer.Option(metavar="N", min=1, help="With --loads: warehouses of the load tpcc.")] = 2,
     transactions: Annotated[
         int | None,
         typer.Option(
@@ -124,7 +149,9 @@ def bench(
         if loads is not None:
             count, counts = transactions or 25_000, numbers(workers or "1,8")
             sizes = [one for one in merge.split(",") if one not in ("off", "auto")]  # these two are always measured
-            asked = LoadOptions(loads, to, reset, counts, count, seed, rounds, peer, decode, client, data, chart, sizes)
+            scale_of = LoadScale(count, table_size, warehouses)
+            variants = LoadVariants(counts, rounds, peer, sizes, floor, brief, postgres)
+            asked = LoadOptions(loads, to, reset, scale_of, seed, variants, decode, client, data, chart)
             fields |= load_results(asked, as_json)
         if kernels or not (log or scale or loads is not None):
             fields["kernels"] = [result.as_json() for result in kernel_results(log, as_json)]

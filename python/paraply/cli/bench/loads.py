@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,33 @@ from paraply.wording import counted
 
 if TYPE_CHECKING:
     from paraply.bench.load_bench import LoadResult
+    from paraply.bench.machine import Machine
     from paraply.bench.peers import Measurement
+    from paraply.bench.postgres_server import PostgresServer
 
-__all__ = ["LoadOptions", "load_results"]
+__all__ = ["LoadOptions", "LoadScale", "LoadVariants", "load_results"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadScale:
+    """Sizes of the loads."""
+
+    transactions: int
+    table_size: int
+    warehouses: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadVariants:
+    """Replays of each load."""
+
+    workers: list[int]
+    rounds: int
+    peer: bool
+    sizes: list[str]
+    floor: bool
+    brief: bool
+    postgres: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,28 +53,29 @@ class LoadOptions:
     loads: str
     to: str | None
     reset: bool
-    workers: list[int]
-    transactions: int
+    scale: LoadScale
     seed: int
-    rounds: int
-    peer: bool
+    variants: LoadVariants
     decode: str | None
     client: str | None
     data: Path | None
     chart: Path | None
-    sizes: list[str]
 
 
 def load_results(options: LoadOptions, quiet: bool) -> dict[str, Any]:
-    """Measure the loads; each replay is shown as soon as it is known, and each load's table after its replays."""
+    """Measure the loads; each replay is shown as soon as it is known, and each load's tables after its replays."""
+    from paraply.bench.floor.measure import FLOOR_CONNECTIONS
     from paraply.bench.load_bench import LoadBench
-    from paraply.bench.loads import LOADS, load_names
+    from paraply.bench.loads import load_names, loads_of
+    from paraply.bench.machine import machine, server_settings
     from paraply.bench.own_applier import OwnApplier
     from paraply.bench.peers import pipeline_for
     from paraply.bench.server import bench_server
 
+    scale, variants = options.scale, options.variants
+    known = loads_of(table_size=scale.table_size, warehouses=scale.warehouses)
     try:
-        loads = [LOADS[name] for name in load_names(options.loads)]
+        loads = [known[name] for name in load_names(options.loads)]
     except ValueError as error:
         raise UsageError(str(error)) from None
     if options.to is not None and not options.reset:
@@ -57,26 +83,66 @@ def load_results(options: LoadOptions, quiet: bool) -> dict[str, Any]:
 
     def tell(title: str, one: Measurement) -> None:
         if not quiet:
-            output.console.print(f"  {title:<20} {one.name:<70} {one.seconds:8.2f} s")
+            output.console.print(f"  {title:<24} {one.name:<70} {one.seconds:8.2f} s")
 
     results: list[LoadResult] = []
-    with bench_server(options.to, reset=options.reset, data=options.data) as server:
+    with bench_server(options.to, reset=options.reset, data=options.data) as server, _postgres(variants.postgres) as postgres:
+        here, settings = machine(), {server.version: server_settings(server)}
+        if postgres is not None:
+            settings[postgres.version] = postgres.settings()
         if not quiet:
-            output.console.print(f"{server.version} at {server.parsed}")
-        pipeline = pipeline_for(server, options.decode, options.client) if options.peer else None
-        own = OwnApplier(server, server.data) if options.peer and server.data is not None else None
+            _show_place(here, str(server.parsed), settings)
+        pipeline = pipeline_for(server, options.decode, options.client) if variants.peer and not variants.brief else None
+        own = OwnApplier(server, server.data) if variants.peer and server.data is not None else None
         bench = LoadBench(
-            server, pipeline, own, options.workers, options.transactions, options.seed, options.rounds, options.decode, tell, options.sizes
+            server,
+            pipeline,
+            own,
+            variants.workers,
+            scale.transactions,
+            options.seed,
+            variants.rounds,
+            options.decode,
+            tell,
+            variants.sizes,
+            FLOOR_CONNECTIONS if variants.floor else (),
+            variants.brief,
+            postgres,
         )
         for result in bench.measure(loads):
             results.append(result)
             if not quiet:
-                show(result)
+                show(result, here.cores)
         version = server.version
-    found = [result.as_json() for result in results]
+    found = [result.as_json() for result in results if result.server == version]
+    fields: dict[str, Any] = {"load_server": version, "loads": found, "machine": here.as_json(), "settings": settings}
+    fields |= {"rounds": variants.rounds, "brief": variants.brief}
+    if postgres is not None:
+        fields |= {"postgresql_server": postgres.version}
+        fields |= {"postgresql_loads": [result.as_json() for result in results if result.server == postgres.version]}
     if options.chart is not None:
         write_chart(options.chart, version, found)
-    return {"load_server": version, "loads": found}
+    return fields
+
+
+@contextmanager
+def _postgres(given: str | None) -> Iterator[PostgresServer | None]:
+    if given is None:
+        yield None
+        return
+    from paraply._extras import require_extra
+    from paraply.bench.postgres_server import postgres_server
+
+    require_extra("postgres", "paraply bench --postgres")
+    with postgres_server(given) as server:
+        yield server
+
+
+def _show_place(here: Machine, place: str, settings: dict[str, dict[str, str]]) -> None:
+    """Print the machine, and the settings of the servers."""
+    output.console.print(f"{here}; the first server is at {place}", soft_wrap=True)
+    for version, found in settings.items():
+        output.console.print(f"{version}: {', '.join(f'{name}={value}' for name, value in found.items())}", soft_wrap=True)
 
 
 def write_chart(path: Path, version: str, found: Sequence[dict[str, Any]]) -> None:
@@ -88,18 +154,54 @@ def write_chart(path: Path, version: str, found: Sequence[dict[str, Any]]) -> No
         file.write(bars(f"Replays on {version}", found))
 
 
-def show(result: LoadResult) -> None:
-    """Print one load's table; ratios are to its first line."""
-    columns = output.columns_of_numbers("seconds", "transactions/s", "ratio", "commits", "redo syncs", "binlog syncs", "a group")
-    title = f"{result.title}: {counted(result.transactions, 'transaction')}; all tables as on the source; syncs for each transaction"
-    table = Table("replay", *columns, title=title)
+def show(result: LoadResult, cores: int) -> None:
+    """Print one load's tables; ratios are to the first line."""
+    megabytes = result.log_bytes / 1e6
+    size = f"{counted(result.transactions, 'transaction')}, {counted(result.rows, 'row')}, {megabytes:.1f} MB"
+    title = f"{result.title} into {result.server}: {size}; all tables as on the source"
+    names = ("seconds", "transactions/s", "rows/s", "MB/s", "ratio", "times the floor", "server CPU / cores", "client CPU")
+    table = Table("replay", *output.columns_of_numbers(*names), title=title)
+    for one in result.replays:
+        rates = result.rates(one)
+        table.add_row(
+            f"{one.name}, {one.connections} connections" if one.connections else one.name,
+            f"{one.seconds:.2f}",
+            f"{one.rate:,.0f}",
+            f"{rates['rows_per_second']:,}",
+            f"{rates['megabytes_per_second']:.1f}",
+            f"{result.replays[0].seconds / one.seconds:.1f}",
+            f"{one.floors:.2f}" if one.floors is not None else "",
+            f"{one.server_cpu / cores:.2f}" if one.server_cpu is not None else "",
+            f"{one.client_cpu:.2f}" if one.client_cpu is not None else "",
+        )
+    output.console.print(table)
+    if not result.server.startswith("PostgreSQL"):
+        _show_commits(result)
+    _show_stages(result)
+
+
+def _show_stages(result: LoadResult) -> None:
+    """Print paraply's own CPU time by stage."""
+    costs = {one.name: one.cpu for one in result.replays if one.cpu is not None}
+    if not costs:
+        return
+    stages = list(next(iter(costs.values()))["per_million_rows"])
+    title = "paraply's own CPU time, seconds for a million row changes; start and other: seconds"
+    table = Table("replay", *output.columns_of_numbers(*stages, "start", "other", "process"), title=title)
+    for name, cost in costs.items():
+        cells = [f"{cost['per_million_rows'][stage]:.2f}" for stage in stages]
+        table.add_row(name, *cells, *(f"{cost[part]:.2f}" for part in ("start", "other", "process")))
+    output.console.print(table)
+
+
+def _show_commits(result: LoadResult) -> None:
+    """Print the commits and forced writes of the replays."""
+    columns = output.columns_of_numbers("commits", "redo syncs", "binlog syncs", "a group")
+    table = Table("replay", *columns, title="Commits; syncs for each transaction")
     for one in result.replays:
         syncs = one.syncs.as_json(result.transactions)
         table.add_row(
             one.name,
-            f"{one.seconds:.2f}",
-            f"{one.rate:,.0f}",
-            f"{result.replays[0].seconds / one.seconds:.1f}",
             f"{one.commits:,}" if one.commits else "",
             f"{syncs['redo_per_transaction']:.2f}",
             f"{syncs['binlog_per_transaction']:.2f}",

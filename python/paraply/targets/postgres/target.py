@@ -60,6 +60,7 @@ class PostgresTarget:
         new_gtid_set: Parses GTID sets; the native type by default.
         lock_timeout_ms: Time in milliseconds that a statement waits for a lock before its block is retried (R24).
         on_committed: Called with each block once it is known to be committed.
+        connector: Opens the sessions' connections; replaced to record their statements.
     """
 
     #: GTIDs are kept in the progress, not in the server's own log.
@@ -78,6 +79,7 @@ class PostgresTarget:
         new_gtid_set: Callable[[str], GtidSet] | None = None,
         lock_timeout_ms: int = 1000,
         on_committed: Callable[[Block], None] | None = None,
+        connector: Callable[..., PgConnection] = PgConnection,
     ) -> None:
         if renderer is None or new_gtid_set is None:
             from paraply._native import GtidSet, PostgresRenderer
@@ -91,6 +93,7 @@ class PostgresTarget:
         self._uri = uri
         self._lock_timeout_ms = lock_timeout_ms
         self._on_committed = on_committed
+        self._connector = connector
         self._lock = threading.Lock()
         self._control_lock = threading.Lock()
         self._control: PgConnection | None = None
@@ -203,7 +206,7 @@ class PostgresTarget:
             slot = self._last_slot
         context = self.context
         name = f"paraply {context.channel.name} {slot}"
-        connection = PgConnection(self._uri or "", lock_timeout_ms=self._lock_timeout_ms, name=name)
+        connection = self._connector(self._uri or "", lock_timeout_ms=self._lock_timeout_ms, name=name)
         try:
             context.channel.make_slot(connection, slot)
         except ParaplyError:
