@@ -156,36 +156,38 @@ class LoadBench:
     ) -> list[Measurement]:
         """Replay in every variant, round by round, and return a measurement for each.
 
-        The first round looks for the floor's best number of connections, and the others keep it.
+        The first round looks for the floor's best number of connections; the client then runs once in each round, as the others do.
         """
         found: dict[str, list[Measurement]] = {}
         connections = 0
         for turn in range(self.rounds):
             ways = [*peers[0 if turn == 0 or self.pipeline is None else 1 :], *ours]
-            if floor is not None and turn:
-                ways.append(floor.way(connections))
             for one in measure_ways(server, ways, [DATABASE], expected):
                 found.setdefault(one.name, []).append(one)
                 expected = expected or one.checksums
                 self._tell(title, one)
-            if floor is not None and not turn:
-                best = self._best(title, floor, expected)
-                connections = best.connections
-                found[FLOOR] = [best]
+            if floor is not None:
+                connections = connections or self._best(title, floor, expected)
+                found.setdefault(FLOOR, []).append(self._floor_once(title, floor, connections, expected))
         if floor is not None:
             for several in found.values():
                 for one, least in zip(several, found[FLOOR], strict=False):
                     one.floors = round(one.seconds / least.seconds, 2)
         return [_middle(several) for several in found.values()]
 
-    def _best(self, title: str, floor: Floor, expected: dict[str, int] | None) -> Measurement:
+    def _best(self, title: str, floor: Floor, expected: dict[str, int] | None) -> int:
+        """Return the number of connections with which the client is fastest."""
         tries = []
         for one in floor.search(expected, self.floor):
             self._tell(title, one)
             tries.append(one)
-        best = min(tries, key=lambda one: one.seconds)
-        best.name = FLOOR
-        return best
+        return min(tries, key=lambda one: one.seconds).connections
+
+    def _floor_once(self, title: str, floor: Floor, connections: int, expected: dict[str, int] | None) -> Measurement:
+        (one,) = floor.search(expected, [connections])
+        self._tell(title, one)
+        one.name = FLOOR
+        return one
 
     def _tell(self, title: str, one: Measurement) -> None:
         if self.tell is not None:

@@ -111,6 +111,13 @@ def test_r27_an_encrypted_log_says_how_to_get_a_plain_one(tmp_path: Path) -> Non
     assert "encrypted" in outcome.line
 
 
+@pytest.mark.parametrize("options", [["--floor"], ["--brief"], ["--postgres", NOWHERE]], ids=lambda options: options[0])
+def test_the_bench_refuses_options_of_loads_without_loads(options: list[str]) -> None:
+    outcome = run_json("bench", *options)
+    assert outcome.code == 2
+    assert "name some with --loads" in outcome.error["message"]
+
+
 def test_an_unknown_command_and_no_command() -> None:
     outcome = run_json("frob")
     assert (outcome.code, outcome.report["command"]) == (2, None)

@@ -62,12 +62,8 @@ class Floor:
         Raises:
             ApplyFailed: A replay failed, or its tables differ.
         """
-        ways = [self.way(count, f"{FLOOR}, {count} connections") for count in connections]
+        ways = [Way(f"{FLOOR}, {count} connections", partial(self._replay, count)) for count in connections]
         yield from measure_ways(self.server, ways, self.databases, expected)
-
-    def way(self, connections: int, name: str = FLOOR) -> Way:
-        """Return the replay with a number of connections."""
-        return Way(name, partial(self._replay, connections))
 
     def _replay(self, connections: int) -> Replayed:
         """Replay; the target's own tables are made before, and what an empty apply leaves there is not counted."""

@@ -17,6 +17,7 @@ from paraply.cli.bench.scale import ScaleOptions, scale_results
 from paraply.cli.demo import demo_log
 from paraply.cli.options import AsJson, Debug
 from paraply.cli.terminal import output
+from paraply.errors import UsageError
 from paraply.output_files import new_text_file
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ def bench(
 
     def body() -> tuple[int, Mapping[str, Any]]:
         fields: dict[str, Any] = {}
+        if loads is None and (floor or brief or postgres is not None):
+            raise UsageError("--floor, --brief and --postgres belong to loads: name some with --loads, or all of them with --loads all")
         if scale:
             most = numbers(workers) if workers else None
             options = ScaleOptions(to, reset, delay, transactions or 24_000, rounds, decode, most, data, storage)
