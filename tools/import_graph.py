@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("explain",),
     ("hashing",),
     ("schema",),
-    ("_extras", "output_files"),
+    ("_extras", "cpu_time", "output_files"),
     ("errors",),
     ("runtime", "wording", "data", "_native", "_on_demand", "_version"),
 )
