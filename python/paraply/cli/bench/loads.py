@@ -158,7 +158,8 @@ def show(result: LoadResult, cores: int) -> None:
     """Print one load's tables; ratios are to the first line."""
     megabytes = result.log_bytes / 1e6
     size = f"{counted(result.transactions, 'transaction')}, {counted(result.rows, 'row')}, {megabytes:.1f} MB"
-    title = f"{result.title} into {result.server}: {size}; all tables as on the source"
+    server = result.server if result.server.startswith("PostgreSQL") or "MariaDB" in result.server else f"MySQL {result.server}"
+    title = f"{result.title} into {server}: {size}; all tables as on the source"
     names = ("seconds", "transactions/s", "rows/s", "MB/s", "ratio", "times the floor", "server CPU / cores", "client CPU")
     table = Table("replay", *output.columns_of_numbers(*names), title=title)
     for one in result.replays:
