@@ -206,17 +206,23 @@ def heartbeats(replica: OwnMySql) -> int:
     return int(str(sql(replica.url, "SELECT count_received_heartbeats FROM performance_schema.replication_connection_status")[0][0]))
 
 
+def state(replica: OwnMySql) -> str:
+    """Return what a replica says of its receiver, its coordinator and its workers."""
+    received = sql(replica.url, "SELECT service_state, received_transaction_set FROM performance_schema.replication_connection_status")
+    found = [f"receiver: {receiver_error(replica)} {received}"]
+    for part in ("coordinator", "worker"):
+        table = f"performance_schema.replication_applier_status_by_{part}"
+        found.append(f"{part}: {sql(replica.url, f'SELECT service_state, last_error_message FROM {table}')}")
+    return "; ".join(found)
+
+
 def caught_up(replica: OwnMySql, source: str) -> None:
     """Wait until a replica has executed everything of the source, and compare content."""
     wanted = gtids(source)
     try:
         wait_until(lambda: gtids(replica.url) == wanted, "the replica has caught up", CATCH_UP_SECONDS)
     except AssertionError:
-        received = sql(replica.url, "SELECT service_state, received_transaction_set FROM performance_schema.replication_connection_status")
-        workers = sql(replica.url, "SELECT service_state, last_error_message FROM performance_schema.replication_applier_status_by_worker")
-        raise AssertionError(
-            f"{gtids(replica.url)} is not {wanted}; receiver: {receiver_error(replica)} {received}; workers: {workers}"
-        ) from None
+        raise AssertionError(f"{gtids(replica.url)} is not {wanted}; {state(replica)}") from None
     assert content(replica.url) == content(source)
 
 

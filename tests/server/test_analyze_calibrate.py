@@ -17,7 +17,7 @@ LEFT = "paraply\\_calibrate\\_%"
 
 def plausible(model: CostModel) -> bool:
     """Return True if every time is positive and none is above a second."""
-    times = (model.transaction_us, model.row_us, model.commit_us)
+    times = (model.transaction_us, model.row_us, model.commit_us, model.ddl_us)
     slower = [(found.rows, found.commit) for found in model.capacity.measured]
     grows = slower == sorted(slower) and slower[0] == (1.0, 1.0) and len(slower) == 4
     return grows and all(0 < time < 1e6 for time in times) and 0 <= model.byte_ns < 1e6
