@@ -1946,6 +1946,7 @@ class Costs:
         row_ns: int | None = None,
         byte_ps: int | None = None,
         commit_ns: int | None = None,
+        ddl_ns: int | None = None,
     ) -> Self: ...
     @property
     def transaction_ns(self) -> int: ...
@@ -1955,6 +1956,8 @@ class Costs:
     def byte_ps(self) -> int: ...
     @property
     def commit_ns(self) -> int: ...
+    @property
+    def ddl_ns(self) -> int: ...
 
 @final
 class LogTotals:
@@ -2157,6 +2160,8 @@ class Recording:
     @property
     def memory(self) -> int:
         """Bytes in use."""
+    def time_of(self, costs: Costs, index: int) -> int:
+        """Return the nanoseconds of one transaction, with its commit."""
     def work(self, costs: Costs) -> int:
         """Return the nanoseconds of one worker that applies everything."""
     def simulate(self, setup: Setup) -> Outcome:

@@ -36,6 +36,7 @@ pub fn add_to_recording(recorder: &mut LogRecorder, batch: &RecordBatch, files: 
             exclusive: &exclusive,
             shared: &shared,
             barrier: columns.barrier(row),
+            statement_us: columns.kinds.get(row).filter(|kind| **kind == "ddl").map(|_| 0),
             stamp: value(columns.last_committed, row).zip(value(columns.sequence_numbers, row)),
             session: value(columns.sessions, row).map(|session| session as u64),
             ..Entry::default()

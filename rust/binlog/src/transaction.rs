@@ -130,6 +130,8 @@ pub struct Statement {
     pub database: String,
     /// The event's second (UTC).
     pub timestamp: u32,
+    /// Seconds that it took on the source (`exec_time`), in whole seconds of the clock.
+    pub seconds: u32,
     /// Its status variables.
     pub context: StatementContext,
     /// File offset of the event.

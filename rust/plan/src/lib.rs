@@ -17,6 +17,7 @@ pub mod renumber;
 pub mod single_rows;
 pub mod split;
 pub mod stamp;
+mod statement_times;
 pub mod trace;
 pub mod verify;
 pub mod write_sets;

@@ -8,6 +8,7 @@ use paraply_core::simulate::totals::Totals;
 use paraply_core::simulate::{Cause, Costs, Entry, Identity as Recorded, Place, Recorder, SourceEntry};
 use paraply_core::write_set::{Fallbacks, Reason, WriteSet};
 
+use crate::statement_times::StatementTimes;
 use crate::trace::{is_barrier, tables};
 use crate::verify::tracked::change;
 
@@ -33,12 +34,20 @@ pub struct LogRecorder {
     costs: Costs,
     origins: Vec<Origin>,
     totals: Totals,
+    statements: StatementTimes,
 }
 
 impl LogRecorder {
     /// Creates a recorder; `history` is the size of a source's history, `costs` are for the prediction of conflicts.
     pub fn new(history: u64, prediction: Option<Prediction>, costs: Costs) -> Self {
-        Self { recorder: Recorder::new(history), prediction, costs, origins: Vec::new(), totals: Totals::default() }
+        Self {
+            recorder: Recorder::new(history),
+            prediction,
+            costs,
+            origins: Vec::new(),
+            totals: Totals::default(),
+            statements: StatementTimes::default(),
+        }
     }
 
     /// Returns the number of transactions so far.
@@ -57,6 +66,7 @@ impl LogRecorder {
         let mut wanted = Vec::new();
         for (index, (transaction, fine)) in transactions.iter().zip(sets.fine).enumerate() {
             let group = sets.group.get(index);
+            let session = session(transaction);
             let barrier = barrier(transaction, fine, sets.fallbacks)?;
             let identity = match &transaction.identity {
                 Identity::Gtid(gtid) => self.identity(gtid),
@@ -70,8 +80,9 @@ impl LogRecorder {
                 exclusive: &fine.exclusive,
                 shared: &fine.shared,
                 barrier,
+                statement_us: self.statements.observe(transaction, session),
                 stamp: transaction.last_committed.zip(transaction.sequence_number),
-                session: session(transaction),
+                session,
                 source: group.map(|group| source_entry(transaction, group)),
             };
             self.recorder.add(&entry);

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from unit.analyze.planted import HOT, PLANTED
 
-from paraply.analysis.analyze import Analysis, AnalyzeOptions, KeyName, LostTime, analyze
+from paraply.analysis.analyze import Analysis, AnalyzeOptions, CostModel, KeyName, LostTime, analyze
 
-OPTIONS = AnalyzeOptions(workers=(1, 8, 32), replica_workers=8)
+OPTIONS = AnalyzeOptions(workers=(1, 8, 32), replica_workers=8, costs=CostModel(ddl_us=500.0))
+"""Options for logs of some hundred transactions, beside which the statements that make the tables are short."""
+
 WITH_A_TWIN = sorted(set(PLANTED) - {"too_few_workers"})
 
 

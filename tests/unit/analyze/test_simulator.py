@@ -15,7 +15,7 @@ from paraply._native import Costs, LogRecorder, Recording, Setup
 
 BASE = 2
 COMMIT = 3
-COSTS = Costs(transaction_ns=BASE, row_ns=1, byte_ps=0, commit_ns=COMMIT)
+COSTS = Costs(transaction_ns=BASE, row_ns=1, byte_ps=0, commit_ns=COMMIT, ddl_ns=0)
 
 keys = st.frozensets(st.integers(0, 5), max_size=2)
 

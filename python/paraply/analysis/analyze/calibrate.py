@@ -20,6 +20,8 @@ __all__ = ["calibrate"]
 
 ROUNDS = 40
 """Measurements of each kind; the median counts."""
+STATEMENTS = 10
+"""Measured DDL statements; each makes a table."""
 ROWS = 200
 """Rows of a statement with many rows."""
 WIDE = 1000
@@ -141,8 +143,8 @@ def connected(url: str, defaults_file: str | None) -> MySqlRunner | PostgresRunn
     return MySqlRunner(parse_url(url, defaults_file=defaults_file))
 
 
-def measure(runner: Runner, table: str) -> tuple[float, float, float, float]:
-    """Return microseconds of a transaction, of a row, nanoseconds of a byte, and microseconds of a commit."""
+def measure(runner: Runner, table: str) -> tuple[float, float, float, float, float]:
+    """Return microseconds of a transaction, of a row, nanoseconds of a byte, and microseconds of a commit and of a DDL statement."""
     numbers = iter(range(1, 10_000_000))
 
     def insert(rows: int, width: int) -> str:
@@ -157,7 +159,9 @@ def measure(runner: Runner, table: str) -> tuple[float, float, float, float]:
     many, wide = timed(ROWS, 1, "ROLLBACK"), timed(ROWS, WIDE, "ROLLBACK")
     byte_us = max(0.0, (wide - many) / (ROWS * (WIDE - 1)))
     row_us = max(_LEAST, (many - single) / (ROWS - 1) - byte_us * ROW_BYTES)
-    return max(_LEAST, single - row_us), row_us, byte_us * 1000, max(_LEAST, committed - single)
+    tables = (f"CREATE TABLE {table}_{number} (id BIGINT PRIMARY KEY)" for number in range(STATEMENTS))
+    ddl_us = statistics.median(seconds(runner, one) for one in tables) * 1e6
+    return max(_LEAST, single - row_us), row_us, byte_us * 1000, max(_LEAST, committed - single), ddl_us
 
 
 def seconds(runner: Runner, text: str) -> float:

@@ -70,6 +70,7 @@ class Capacity:
             row_ns=round(costs.row_ns * found.rows),
             byte_ps=round(costs.byte_ps * found.rows),
             commit_ns=round(costs.commit_ns * found.commit),
+            ddl_ns=costs.ddl_ns,  # it runs alone
         )
 
 

@@ -21,6 +21,7 @@ class CostModel:
         row_us: Microseconds for each row.
         byte_ns: Nanoseconds for each byte in the log.
         commit_us: Microseconds for each commit.
+        ddl_us: Microseconds for each DDL statement; it counts for longer where the log says that it took a second or more.
         measured_on: Server on which the times were measured; None for the defaults.
         capacity: Slow-down of the server by the number of busy workers; by default none, as if it had a processor for each worker.
     """
@@ -29,6 +30,7 @@ class CostModel:
     row_us: float = 15.0
     byte_ns: float = 4.0
     commit_us: float = 400.0
+    ddl_us: float = 10_000.0
     measured_on: str | None = None
     capacity: Capacity = field(default_factory=Capacity)
 
@@ -43,4 +45,5 @@ class CostModel:
             row_ns=round(self.row_us * 1000),
             byte_ps=round(self.byte_ns * 1000),
             commit_ns=round(self.commit_us * 1000),
+            ddl_ns=round(self.ddl_us * 1000),
         )

@@ -28,6 +28,5 @@ def critical_path(recording: Recording, costs: Costs, names: KeyNames, serial_ns
 def step(recording: Recording, costs: Costs, names: KeyNames, index: int, key: int | None) -> PathStep:
     """Return one transaction of it."""
     found = recording.transaction(index)
-    nanoseconds = costs.transaction_ns + found.rows * costs.row_ns + found.bytes * costs.byte_ps // 1000 + costs.commit_ns
     waits_for = None if key is None else names.name(key)
-    return PathStep(found.gtid, found.file, found.position, found.rows, found.bytes, nanoseconds / 1e9, waits_for)
+    return PathStep(found.gtid, found.file, found.position, found.rows, found.bytes, recording.time_of(costs, index) / 1e9, waits_for)

@@ -57,7 +57,7 @@ def show(result: Analysis, console: Console) -> None:
     line(
         console,
         f"[dim]* not validated; transaction {costs.transaction_us:.0f} us, row {costs.row_us:.0f} us, byte {costs.byte_ns:.0f} ns,"
-        f" commit {costs.commit_us:.0f} us, {escape(origin)}[/dim]",
+        f" commit {costs.commit_us:.0f} us, DDL {costs.ddl_us / 1000:.0f} ms, {escape(origin)}[/dim]",
         marked=True,
     )
 

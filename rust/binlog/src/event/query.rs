@@ -20,6 +20,8 @@ const TOO_MANY_DATABASES: u8 = 254;
 pub struct QueryEvent<'a> {
     /// The session that ran it.
     pub thread_id: u32,
+    /// Seconds from the event's time to the end of the statement.
+    pub seconds: u32,
     /// The error that the statement ended in on the source; 0 for none.
     pub error_code: u16,
     /// The default database.
@@ -40,7 +42,7 @@ impl<'a> QueryEvent<'a> {
         };
         let mut cursor = Cursor::new(body);
         let thread_id = cursor.u32()?;
-        let _seconds_of_execution = cursor.u32()?;
+        let seconds = cursor.u32()?;
         let database_length = usize::from(cursor.u8()?);
         let error_code = cursor.u16()?;
         let status_length = usize::from(cursor.u16()?);
@@ -57,7 +59,7 @@ impl<'a> QueryEvent<'a> {
         } else {
             Cow::Borrowed(cursor.rest())
         };
-        Ok(Self { thread_id, error_code, database, sql, status })
+        Ok(Self { thread_id, seconds, error_code, database, sql, status })
     }
 
     /// Returns the effect of the statement on its transaction.
@@ -97,7 +99,8 @@ impl<'a> QueryEvent<'a> {
         let mut context = parse_status(self.status)?;
         context.thread_id = self.thread_id;
         context.error_code = self.error_code;
-        Ok(Statement { sql: self.sql.to_vec(), database: text(self.database)?, timestamp, context, offset })
+        let (sql, database, seconds) = (self.sql.to_vec(), text(self.database)?, self.seconds);
+        Ok(Statement { sql, database, timestamp, seconds, context, offset })
     }
 }
 

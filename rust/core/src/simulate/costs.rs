@@ -13,20 +13,32 @@ pub struct Costs {
     pub byte_ps: u64,
     /// Nanoseconds for each commit.
     pub commit_ns: u64,
+    /// Nanoseconds for each DDL statement, unless the log says that it took a second or more.
+    pub ddl_ns: u64,
 }
 
 impl Default for Costs {
     /// Returns the times of a server with durable commits on a disk that needs about a tenth of a millisecond for a
     /// forced write.
     fn default() -> Self {
-        Self { transaction_ns: 60_000, row_ns: 15_000, byte_ps: 4_000, commit_ns: 400_000 }
+        Self { transaction_ns: 60_000, row_ns: 15_000, byte_ps: 4_000, commit_ns: 400_000, ddl_ns: 10_000_000 }
     }
 }
 
 impl Costs {
-    /// Returns the time for the rows of a transaction.
+    /// Returns the time for the rows of a transaction, or for its statement.
     pub fn rows(&self, recording: &Recording, index: usize) -> u64 {
+        self.image(recording, index) + self.statement(recording, index)
+    }
+
+    /// Returns the time for the rows of a transaction without its statement.
+    pub(super) fn image(&self, recording: &Recording, index: usize) -> u64 {
         u64::from(recording.rows(index)) * self.row_ns + u64::from(recording.bytes(index)) * self.byte_ps / 1000
+    }
+
+    /// Returns the time of a DDL statement; 0 for a transaction without one.
+    fn statement(&self, recording: &Recording, index: usize) -> u64 {
+        recording.statement_us(index).map_or(0, |micros| self.ddl_ns.max(micros * 1000))
     }
 
     /// Returns the time from the begin of a transaction to its commit.

@@ -144,7 +144,7 @@ impl<'r> Sweep<'r> {
     }
 
     fn is_huge(&self, index: usize) -> bool {
-        index < self.recording.len() && self.setup.costs.apply(self.recording, index) >= self.huge_from
+        index < self.recording.len() && self.recording.is_huge(index, &self.setup.costs, self.huge_from)
     }
 
     /// Returns what the keys of a transaction need, and its cause.
@@ -193,18 +193,18 @@ impl Delays {
         Self { tally: Tally::default(), huge_from, root: (Cause::CommitOrder, None) }
     }
 
-    /// Adds a transaction: its conflict, the wait before it as a barrier, and the times of its delay, of the wait for its
-    /// turn, and of its rows.
+    /// Adds a transaction: its conflict, its wait for or as a barrier, and the times of its delay, of the wait for its turn,
+    /// and of its rows.
     pub(super) fn add(
         &mut self,
         conflict: Option<(Cause, Option<KeyTag>)>,
-        before: u64,
+        waited: Option<(Cause, u64)>,
         barrier: Option<Cause>,
         times: &[u64; 3],
     ) {
         let [delay, turn, rows] = *times;
-        if let Some(cause) = barrier {
-            self.tally.add(cause, None, before as f64);
+        if let Some((cause, time)) = waited {
+            self.tally.add(cause, None, time as f64);
         }
         if let Some((cause, key)) = conflict {
             self.tally.add(cause, key, delay as f64);
@@ -212,7 +212,7 @@ impl Delays {
         if turn > 0 {
             let (cause, key) = self.root;
             self.tally.add(cause, key, turn as f64);
-        } else if rows >= self.huge_from {
+        } else if barrier.is_none() && rows >= self.huge_from {
             self.root = (Cause::HugeTransaction, None);
         } else {
             let alone = barrier.map(|cause| (cause, None));

@@ -66,7 +66,7 @@ pub(super) fn run(
     let (reached, committed) = (Vec::with_capacity(number), Vec::with_capacity(number));
     let mut state = State { recording, setup, reached, committed };
     let mut outcome = Outcome { commits: number as u64, ..Outcome::default() };
-    let (mut since, mut last, mut after_barrier) = (0, 0, 0);
+    let (mut since, mut last, mut after_barrier, mut last_barrier) = (0, 0, 0, None);
     for index in 0..number {
         let barrier = recording.barrier(index).filter(|cause| !setup.without.causes.has(*cause));
         let (idle, worker) = workers.take();
@@ -91,7 +91,7 @@ pub(super) fn run(
             let own = conflict.map(|conflict| (recording.cause(conflict.edge.key), Some(conflict.edge.key)));
             delays.add(
                 own,
-                barrier.map_or(0, |_| needed.saturating_sub(idle.max(since))),
+                barrier.or(last_barrier).map(|cause| (cause, needed.saturating_sub(idle.max(since)))),
                 barrier,
                 &[(applied - start).saturating_sub(time), commit - applied, time],
             );
@@ -105,7 +105,7 @@ pub(super) fn run(
         outcome.busy_ns += time + setup.costs.commit_ns;
         (since, last) = (start, end);
         if barrier.is_some() {
-            after_barrier = end;
+            (after_barrier, last_barrier) = (end, barrier);
         }
     }
     outcome.total_ns = last;

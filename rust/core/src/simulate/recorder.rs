@@ -36,6 +36,8 @@ pub struct Entry<'a> {
     pub shared: &'a [u64],
     /// Reason why it runs alone, if it does.
     pub barrier: Option<Cause>,
+    /// Microseconds that its DDL statement took on the source, 0 if they are not known; none if it has no such statement.
+    pub statement_us: Option<u64>,
     /// Its `last_committed` and `sequence_number`.
     pub stamp: Option<(i64, i64)>,
     /// The session that wrote it.
@@ -94,6 +96,9 @@ impl Recorder {
         self.recording.rows.push(u32::try_from(entry.rows).unwrap_or(u32::MAX));
         self.recording.bytes.push(u32::try_from(entry.bytes).unwrap_or(u32::MAX));
         self.recording.barriers.push(entry.barrier.map_or(0, Cause::code));
+        if let Some(micros) = entry.statement_us {
+            self.recording.statements.insert(index, micros);
+        }
         self.recording.put_place(entry.place);
         self.recording.put_identity(entry.identity);
         let needed = self.add_edges(index, entry);

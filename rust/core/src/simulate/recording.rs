@@ -90,6 +90,8 @@ pub struct Recording {
     pub(super) places: Vec<u64>,
     /// Origin in the upper bits, number in the others.
     pub(super) identities: Vec<u64>,
+    /// Microseconds that each DDL statement took on the source; 0 where the log does not say.
+    pub(super) statements: HashMap<u32, u64>,
     /// Causes of keys that have another one than the mark of their tag says.
     pub(super) causes: HashMap<KeyTag, Cause>,
     pub(super) has_stamps: bool,
@@ -130,6 +132,11 @@ impl Recording {
     /// Returns the cause that makes a transaction run alone.
     pub fn barrier(&self, index: usize) -> Option<Cause> {
         Cause::from_code(self.barriers[index])
+    }
+
+    /// Returns the microseconds that a DDL statement took on the source, 0 if they are not known; none for other transactions.
+    pub fn statement_us(&self, index: usize) -> Option<u64> {
+        if self.barriers[index] == 0 { None } else { self.statements.get(&(index as u32)).copied() }
     }
 
     /// Returns the transactions that one has to wait for, ascending.
@@ -173,6 +180,11 @@ impl Recording {
     pub fn huge_from(&self, costs: &Costs) -> u64 {
         let total: u64 = (0..self.len()).map(|index| costs.apply(self, index)).sum();
         (total / 100).max(20 * total / self.len().max(1) as u64).max(1)
+    }
+
+    /// Returns true if the rows of a transaction take as long as a huge one's.
+    pub(super) fn is_huge(&self, index: usize, costs: &Costs, huge_from: u64) -> bool {
+        costs.transaction_ns + costs.image(self, index) >= huge_from
     }
 
     /// Returns the time of one worker that applies everything.

@@ -83,27 +83,28 @@ pub(super) struct Times {
     costs: Costs,
     /// Time beyond which a transaction is split, and number of parts.
     split: Option<(u64, u64)>,
+    /// True if DDL statements take no time.
+    without_ddl: bool,
 }
 
 impl Times {
     pub(super) fn new(recording: &Recording, setup: &Setup) -> Self {
         let splits = setup.without.causes.has(Cause::HugeTransaction);
         let split = splits.then(|| (recording.huge_from(&setup.costs), u64::from(setup.workers.max(1))));
-        Self { costs: setup.costs, split }
+        Self { costs: setup.costs, split, without_ddl: setup.without.causes.has(Cause::Ddl) }
     }
 
     pub(super) fn apply(&self, recording: &Recording, index: usize) -> u64 {
-        self.split_up(self.costs.apply(recording, index))
+        self.costs.transaction_ns + self.rows(recording, index)
     }
 
     pub(super) fn rows(&self, recording: &Recording, index: usize) -> u64 {
-        self.split_up(self.costs.rows(recording, index))
-    }
-
-    fn split_up(&self, time: u64) -> u64 {
         match self.split {
-            Some((huge, parts)) if time >= huge => time / parts,
-            _ => time,
+            Some((huge, parts)) if recording.is_huge(index, &self.costs, huge) => {
+                self.costs.rows(recording, index) / parts
+            }
+            _ if self.without_ddl => self.costs.image(recording, index),
+            _ => self.costs.rows(recording, index),
         }
     }
 }

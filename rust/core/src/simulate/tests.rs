@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-const COSTS: Costs = Costs { transaction_ns: 10, row_ns: 0, byte_ps: 0, commit_ns: 5 };
+const COSTS: Costs = Costs { transaction_ns: 10, row_ns: 0, byte_ps: 0, commit_ns: 5, ddl_ns: 0 };
 
 /// Exclusive and shared keys, barrier, rows, and the number of the older transactions that its stamp needs.
 #[derive(Debug, Clone)]
@@ -125,6 +125,30 @@ fn r13_a_barrier_waits_for_all_and_all_wait_for_it() {
         assert_eq!(simulate(&recording, &setup).total_ns, expected, "{applier:?}");
         setup.without.causes = Causes::default().with(Cause::Ddl);
         assert!(simulate(&recording, &setup).total_ns < expected, "{applier:?}");
+    }
+}
+
+#[test]
+fn a_statement_takes_its_time_and_none_where_it_is_left_out() {
+    let costs = Costs { ddl_ns: 100, ..COSTS };
+    for applier in [Applier::MySql, Applier::MariaDb, Applier::Paraply] {
+        for (micros, expected) in [(0, 100), (3, 3_000)] {
+            let mut recorder = Recorder::new(1000);
+            for index in 0..3 {
+                let barrier = (index == 1).then_some(Cause::Ddl);
+                let stamp = Some((index, index + 1));
+                recorder.add(&Entry { barrier, statement_us: barrier.map(|_| micros), stamp, ..Entry::default() });
+            }
+            let recording = recorder.finish();
+            let mut setup = Setup { merge: 1, ..Setup::new(applier, Numbers::Stamped, 1, costs) };
+            assert_eq!(simulate(&recording, &setup).total_ns, 45 + expected, "{applier:?}");
+            assert_eq!(
+                (recording.work(&costs), critical_path(&recording, &costs).0.total_ns),
+                (45 + expected, 45 + expected)
+            );
+            setup.without.causes = Causes::default().with(Cause::Ddl);
+            assert_eq!(simulate(&recording, &setup).total_ns, 45, "{applier:?}");
+        }
     }
 }
 

@@ -107,6 +107,12 @@ impl PyRecording {
         py.detach(|| self.recording.work(&costs.0))
     }
 
+    /// Return the nanoseconds of one transaction, with its commit.
+    fn time_of(&self, costs: &PyCosts, index: usize) -> PyResult<u64> {
+        self.known(index)?;
+        Ok(costs.0.apply(&self.recording, index) + costs.0.commit_ns)
+    }
+
     /// Return the times of a schedule.
     fn simulate(&self, py: Python<'_>, setup: &PySetup) -> PyOutcome {
         py.detach(|| simulate(&self.recording, &setup.0)).into()
@@ -157,9 +163,7 @@ impl PyRecording {
 
     /// Return what was recorded of a transaction.
     fn transaction(&self, index: usize) -> PyResult<PyRecordedTransaction> {
-        if index >= self.recording.len() {
-            return Err(usage("the recording has no such transaction"));
-        }
+        self.known(index)?;
         let (identity, place) = (self.recording.identity(index), self.recording.place(index));
         let origin = self.origins.get(usize::from(identity.origin)).filter(|_| identity.number > 0);
         Ok(PyRecordedTransaction {
@@ -170,6 +174,12 @@ impl PyRecording {
             rows: self.recording.rows(index),
             bytes: self.recording.bytes(index),
         })
+    }
+}
+
+impl PyRecording {
+    fn known(&self, index: usize) -> PyResult<()> {
+        if index < self.recording.len() { Ok(()) } else { Err(usage("the recording has no such transaction")) }
     }
 }
 

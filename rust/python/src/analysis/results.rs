@@ -11,14 +11,21 @@ pub struct PyCosts(pub Costs);
 #[pymethods]
 impl PyCosts {
     #[new]
-    #[pyo3(signature = (*, transaction_ns=None, row_ns=None, byte_ps=None, commit_ns=None))]
-    fn new(transaction_ns: Option<u64>, row_ns: Option<u64>, byte_ps: Option<u64>, commit_ns: Option<u64>) -> Self {
+    #[pyo3(signature = (*, transaction_ns=None, row_ns=None, byte_ps=None, commit_ns=None, ddl_ns=None))]
+    fn new(
+        transaction_ns: Option<u64>,
+        row_ns: Option<u64>,
+        byte_ps: Option<u64>,
+        commit_ns: Option<u64>,
+        ddl_ns: Option<u64>,
+    ) -> Self {
         let default = Costs::default();
         Self(Costs {
             transaction_ns: transaction_ns.unwrap_or(default.transaction_ns),
             row_ns: row_ns.unwrap_or(default.row_ns),
             byte_ps: byte_ps.unwrap_or(default.byte_ps),
             commit_ns: commit_ns.unwrap_or(default.commit_ns),
+            ddl_ns: ddl_ns.unwrap_or(default.ddl_ns),
         })
     }
 
@@ -40,6 +47,11 @@ impl PyCosts {
     #[getter]
     fn commit_ns(&self) -> u64 {
         self.0.commit_ns
+    }
+
+    #[getter]
+    fn ddl_ns(&self) -> u64 {
+        self.0.ddl_ns
     }
 }
 

@@ -1,0 +1,65 @@
+//! Times that DDL statements took on the source, as far as a log shows them.
+
+use std::collections::HashMap;
+
+use paraply_binlog::transaction::{Kind, Transaction};
+
+/// Number of sessions whose last commit is remembered.
+const MOST_SESSIONS: usize = 1 << 16;
+const SECOND_US: u64 = 1_000_000;
+
+/// Estimate of the time of each DDL statement.
+///
+/// A log has it in whole seconds of the clock. It also has the time at which the session committed before: the statement
+/// did not begin earlier. Without that bound a statement that a client sent again with `SET TIMESTAMP`, or that another
+/// replica logged long after its source, would seem to have taken hours.
+#[derive(Debug, Default)]
+pub(crate) struct StatementTimes {
+    last_commits: HashMap<u64, i64>,
+}
+
+impl StatementTimes {
+    /// Returns the microseconds of a transaction's DDL statement, 0 if they are not known; none if it has no such statement.
+    pub(crate) fn observe(&mut self, transaction: &Transaction, session: Option<u64>) -> Option<u64> {
+        let before = session.zip(transaction.committed_at).and_then(|(session, committed_at)| {
+            if self.last_commits.len() >= MOST_SESSIONS {
+                self.last_commits.clear();
+            }
+            self.last_commits.insert(session, committed_at)
+        });
+        if transaction.kind != Kind::Ddl {
+            return None;
+        }
+        let statement = transaction.statements.last().map(|one| (one.timestamp, one.seconds));
+        Some(statement.zip(transaction.committed_at).map_or(0, |(times, end)| duration(times, before, end)))
+    }
+}
+
+/// Returns the microseconds of a statement from the second of its start and its seconds, the commit of its session before
+/// it, and its own.
+fn duration((start, seconds): (u32, u32), before: Option<i64>, end: i64) -> u64 {
+    let start = i64::from(start) * SECOND_US as i64;
+    let earliest = before.map_or(start, |before| before.max(start));
+    let most = u64::try_from(end.saturating_sub(earliest)).unwrap_or(0);
+    most.min(u64::from(seconds) * SECOND_US)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = SECOND_US as i64;
+
+    #[test]
+    fn a_statement_takes_at_most_the_time_since_the_commit_before_it() {
+        let end = 100 * SECOND + 300_000;
+        assert_eq!(duration((98, 2), None, end), 2_000_000);
+        assert_eq!(duration((98, 2), Some(98 * SECOND + 500_000), end), 1_800_000);
+        assert_eq!(duration((100, 0), None, end), 0);
+        // Sent again much later, logged late by another replica, and a clock that was set.
+        assert_eq!(duration((5, 95), Some(end - 20_000), end), 20_000);
+        assert_eq!(duration((98, 50_000), None, end), 2_300_000);
+        assert_eq!(duration((200, u32::MAX), None, end), 0);
+        assert_eq!(duration((0, u32::MAX), None, i64::MIN), 0);
+    }
+}
