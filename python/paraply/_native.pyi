@@ -778,6 +778,8 @@ class Dump:
         """
     def heartbeat(self) -> bytes:
         """Return a packet with the position in the log; empty before the first transaction."""
+    def refusal(self, message: str) -> bytes:
+        """Return a packet with an error, with which the replica's receiver stops."""
 
 @final
 class BinlogStatements:

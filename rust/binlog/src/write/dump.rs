@@ -1,6 +1,8 @@
-//! Events that a source sends to a replica that asks for its log (`COM_BINLOG_DUMP_GTID`): a log's transactions, with
-//! other stamps, as those of a log of paraply, which has checksums.
-//! log of paraply's own, which has checksums.
+//! Events that a source sends to a replica that asks for its log (`COM_BINLOG_DUMP_GTID`, or MariaDB's
+//! `COM_BINLOG_DUMP`): a log's transactions as those of a log of paraply's own, which has checksums. MySQL's get other
+//! stamps; MariaDB's have none.
+
+mod mariadb;
 
 use std::sync::Arc;
 
@@ -25,8 +27,11 @@ const MOST_BYTES: u64 = 1 << 30;
 const FIRST: u64 = 4;
 /// The most that one packet of the protocol holds; a full packet is followed by another one.
 const MOST_PACKET: usize = 0xff_ffff;
-/// The byte before an event.
+/// The byte before an event, and the one before an error.
 const EVENT: u8 = 0;
+const ERROR: u8 = 0xff;
+/// The error of a source that does not send its log.
+const REFUSED: u16 = 1236;
 
 /// Events of one dump, as packets.
 #[derive(Debug)]
@@ -71,11 +76,24 @@ impl Dump {
         format: &Arc<Format>,
         stamps: Stamps,
     ) -> Result<(), Fault> {
+        if format.mariadb && mariadb::is_unfinished_alter(events, if format.checksum { CHECKSUM_LENGTH } else { 0 })? {
+            return self.emptied(out, events, format, stamps);
+        }
         self.begin_transaction(out, format, stamps);
         let stamps = self.rebased(stamps);
         let events = split(events)?;
         let events: Vec<_> = events.into_iter().filter(|(header, _)| is_of_transaction(header)).collect();
         let checksum = if format.checksum { CHECKSUM_LENGTH } else { 0 };
+        if let (Some(rows), [gtid, .., end]) = (rows, events.as_slice())
+            && gtid.0.type_code == types::MARIADB_GTID
+            && matches!(end.0.type_code, types::XID | types::QUERY)
+        {
+            self.event(out, *gtid, checksum, stamps)?;
+            for event in split(rows)? {
+                self.event(out, event, 0, stamps)?;
+            }
+            return self.event(out, *end, checksum, stamps);
+        }
         if let (Some(rows), [gtid, begin, .., end]) = (rows, events.as_slice())
             && begin.0.type_code == types::QUERY
             && matches!(end.0.type_code, types::XID | types::QUERY)
@@ -104,8 +122,15 @@ impl Dump {
         let gtid = size_of_first(events)?.and_then(|size| events.get(..size));
         let gtid = gtid.ok_or_else(|| Fault::damaged("an event goes beyond its transaction"))?;
         let header = EventHeader::parse(gtid)?;
-        self.event(out, (header, gtid), if format.checksum { CHECKSUM_LENGTH } else { 0 }, stamps)?;
         let (timestamp, server_id) = (header.timestamp, header.server_id);
+        if header.type_code == types::MARIADB_GTID {
+            self.event(out, (header, &mariadb::empty_gtid(gtid)?), 0, stamps)?;
+            let mut end = Vec::new();
+            let head = Head { type_code: types::XID, flags: 0, timestamp, server_id, offset: None };
+            compose_event(&mut end, head, &0_u64.to_le_bytes(), false);
+            return self.event(out, (EventHeader::parse(&end)?, &end), 0, stamps);
+        }
+        self.event(out, (header, gtid), if format.checksum { CHECKSUM_LENGTH } else { 0 }, stamps)?;
         for sql in [&b"BEGIN"[..], b"COMMIT"] {
             let mut event = Vec::new();
             let head = Head { type_code: types::QUERY, flags: 0, timestamp, server_id, offset: None };
@@ -165,6 +190,18 @@ impl Dump {
         }
         let body = self.name().into_bytes();
         self.made(out, types::HEARTBEAT, 0, self.position, &body);
+    }
+
+    /// Appends an error, with which the replica's receiver stops.
+    pub fn refusal(&mut self, out: &mut Vec<u8>, message: &str) {
+        let mut packet = vec![ERROR];
+        packet.extend_from_slice(&REFUSED.to_le_bytes());
+        packet.extend_from_slice(b"#HY000");
+        packet.extend_from_slice(message.as_bytes());
+        out.extend_from_slice(&(packet.len() as u32).to_le_bytes()[..3]);
+        out.push(self.packet);
+        out.extend_from_slice(&packet);
+        self.packet = self.packet.wrapping_add(1);
     }
 
     fn name(&self) -> String {
@@ -250,7 +287,9 @@ impl Dump {
             event.truncate(HEADER_LENGTH);
             event.extend_from_slice(&body);
         }
-        if header.server_id == self.replica_id {
+        if header.type_code == types::MARIADB_GTID {
+            mariadb::prepare_gtid(&header, &mut event, self.replica_id)?;
+        } else if header.server_id == self.replica_id {
             event[SERVER_ID].copy_from_slice(&self.server_id.to_le_bytes());
         }
         let size = event.len() + CHECKSUM_LENGTH;
@@ -350,5 +389,8 @@ fn is_of_transaction(header: &EventHeader) -> bool {
                 | types::PREVIOUS_GTIDS
                 | types::TRANSACTION_CONTEXT
                 | types::VIEW_CHANGE
+                | types::MARIADB_BINLOG_CHECKPOINT
+                | types::MARIADB_GTID_LIST
+                | types::MARIADB_START_ENCRYPTION
         )
 }

@@ -34,7 +34,7 @@ use crate::serve::log::watcher::Watcher;
 use crate::serve::registry::Registry;
 pub use crate::serve::registry::{Notice, Replica, Totals};
 pub use crate::serve::session::login::Account;
-use crate::serve::session::login::{Denied, Greeting, log_in};
+use crate::serve::session::login::{Denied, Greeting, Method, log_in};
 use crate::serve::shared::Shared;
 pub use crate::serve::shared::{Identity, Limits};
 pub use crate::serve::stream::{Packets, Stream, Transactions};
@@ -261,8 +261,14 @@ fn turn_away(stream: TcpStream) -> io::Result<()> {
 
 /// Serves one connection from its greeting to its end.
 fn meet(shared: &Arc<Shared>, stream: TcpStream, id: u32, address: SocketAddr) {
-    let greeting =
-        Greeting { version: &shared.version, connection_id: id, account: &shared.account, tls: shared.tls.as_ref() };
+    let version = shared.greeted_version();
+    let greeting = Greeting {
+        version: &version,
+        method: if shared.mariadb() { Method::Native } else { Method::CachingSha2 },
+        connection_id: id,
+        account: &shared.account,
+        tls: shared.tls.as_ref(),
+    };
     let opened = Timed::new(stream, shared.limits.patience).map_err(Denied::from);
     let wire = match opened.and_then(|stream| log_in(Link::Plain(stream), &greeting)) {
         Ok(wire) => wire,

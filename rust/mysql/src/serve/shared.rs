@@ -52,6 +52,18 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// Returns true if replicas of MariaDB are served.
+    pub(super) fn mariadb(&self) -> bool {
+        self.stream.as_ref().is_some_and(Stream::mariadb)
+    }
+
+    /// Returns the version for the greeting. MariaDB's begins with that of an older server, because replicas of MySQL's
+    /// family read the first number only.
+    pub(super) fn greeted_version(&self) -> String {
+        let prefix = if self.mariadb() { "5.5.5-" } else { "" };
+        format!("{prefix}{}", self.version)
+    }
+
     /// Returns true unless the first transaction of the log has no GTID.
     pub(super) fn has_gtids(&self) -> bool {
         self.files.list().iter().find_map(|file| file.first.as_ref()).is_none_or(|first| first.gtid.is_some())

@@ -25,6 +25,13 @@ pub struct Stream {
     pub transactions: Arc<dyn Transactions>,
 }
 
+impl Stream {
+    /// Returns true for transactions of MariaDB, which only replicas of MariaDB can read.
+    pub fn mariadb(&self) -> bool {
+        self.version.contains("MariaDB")
+    }
+}
+
 impl std::fmt::Debug for Stream {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Stream").field("version", &self.version).finish_non_exhaustive()

@@ -1,3 +1,5 @@
+mod mariadb;
+
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;

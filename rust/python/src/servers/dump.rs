@@ -100,6 +100,13 @@ impl PyDump {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).dump.heartbeat(&mut out);
         PyBytes::new(py, &out)
     }
+
+    /// Return a packet with an error, with which the replica's receiver stops.
+    fn refusal<'py>(&self, py: Python<'py>, message: &str) -> Bound<'py, PyBytes> {
+        let mut out = Vec::new();
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).dump.refusal(&mut out, message);
+        PyBytes::new(py, &out)
+    }
 }
 
 impl State {

@@ -1,4 +1,5 @@
-//! The login of a peer: greeting, TLS, and `caching_sha2_password` for the one user there is.
+//! The login of a peer: greeting, TLS, and the password of the one user there is: `caching_sha2_password`, or for
+//! replicas of MariaDB, whose receivers know no other method, `mysql_native_password`.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use mysql_common::constants::{CapabilityFlags, StatusFlags};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthSwitchRequest, HandshakePacket, HandshakeResponse, SslRequest};
 use mysql_common::proto::{MyDeserialize as _, MySerialize as _};
-use mysql_common::scramble::scramble_sha256;
+use mysql_common::scramble::{scramble_native, scramble_sha256};
 use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, ring};
 
@@ -15,7 +16,6 @@ use crate::serve::link::Link;
 use crate::serve::wire::{Refusal, Wire};
 
 const PROTOCOL: u8 = 10;
-const PLUGIN: &[u8] = b"caching_sha2_password";
 const NONCE_LENGTH: usize = 20;
 const UTF8MB4: u8 = 255;
 /// Length of the part of an answer that asks for TLS.
@@ -24,6 +24,32 @@ const SSL_REQUEST: usize = 32;
 const LONGEST_LOGIN: usize = 8 << 10;
 const FAST_LOGIN: &[u8] = &[1, 3];
 const FULL_LOGIN: &[u8] = &[1, 4];
+
+/// Method by which a peer proves that it knows the password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::serve) enum Method {
+    /// `caching_sha2_password`.
+    CachingSha2,
+    /// `mysql_native_password`.
+    Native,
+}
+
+impl Method {
+    fn plugin(self) -> &'static [u8] {
+        match self {
+            Self::CachingSha2 => b"caching_sha2_password",
+            Self::Native => b"mysql_native_password",
+        }
+    }
+
+    /// Returns the proof of the password; none for an empty one.
+    fn proof(self, nonce: &[u8], password: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::CachingSha2 => scramble_sha256(nonce, password).map(Vec::from),
+            Self::Native => scramble_native(nonce, password).map(Vec::from),
+        }
+    }
+}
 
 /// The one user who may read the log.
 #[derive(Clone)]
@@ -58,6 +84,7 @@ impl From<io::Error> for Denied {
 /// Settings of the greeting.
 pub(in crate::serve) struct Greeting<'a> {
     pub(in crate::serve) version: &'a str,
+    pub(in crate::serve) method: Method,
     pub(in crate::serve) connection_id: u32,
     pub(in crate::serve) account: &'a Account,
     /// TLS, which is then required.
@@ -83,7 +110,7 @@ pub(in crate::serve) fn log_in(link: Link, greeting: &Greeting<'_>) -> Result<Wi
         answer = wire.read(LONGEST_LOGIN)?;
     }
     let encrypted = wire.stream().is_encrypted();
-    authenticate(&mut wire, greeting.account, &answer, &nonce, encrypted)?;
+    authenticate(&mut wire, (greeting.account, greeting.method), &answer, &nonce, encrypted)?;
     Ok(wire)
 }
 
@@ -121,7 +148,7 @@ fn packet(greeting: &Greeting<'_>, nonce: &[u8; NONCE_LENGTH]) -> Vec<u8> {
         capabilities,
         UTF8MB4,
         StatusFlags::SERVER_STATUS_AUTOCOMMIT,
-        Some(PLUGIN),
+        Some(greeting.method.plugin()),
     )
     .serialize(&mut out);
     out
@@ -136,7 +163,7 @@ fn wants_tls(answer: &[u8]) -> bool {
 /// Checks name and password. Every peer sees the same answers, whether the name or the password is wrong.
 fn authenticate<S: Read + Write>(
     wire: &mut Wire<S>,
-    account: &Account,
+    (account, method): (&Account, Method),
     answer: &[u8],
     nonce: &[u8],
     encrypted: bool,
@@ -148,20 +175,22 @@ fn authenticate<S: Read + Write>(
     let known = is_same(response.user(), account.user.as_bytes());
     let plugin = response.auth_plugin().map(|plugin| plugin.as_bytes().to_vec()).unwrap_or_default();
     let mut proof = response.scramble_buf().to_vec();
-    if plugin != PLUGIN {
+    if plugin != method.plugin() {
         let mut switch = Vec::new();
-        AuthSwitchRequest::new(PLUGIN, [nonce, &[0]].concat()).serialize(&mut switch);
+        AuthSwitchRequest::new(method.plugin(), [nonce, &[0]].concat()).serialize(&mut switch);
         wire.write(&[&switch])?;
         proof = wire.read(LONGEST_LOGIN)?;
     }
-    let expected = scramble_sha256(nonce, account.password.as_bytes());
+    let expected = method.proof(nonce, account.password.as_bytes());
     let proven = expected.is_some_and(|expected| is_same(&proof, &expected));
     if known && proven {
-        wire.write(&[FAST_LOGIN])?;
+        if method == Method::CachingSha2 {
+            wire.write(&[FAST_LOGIN])?;
+        }
         return Ok(wire.ok()?);
     }
     // As a server does whose cache does not know the password. Without TLS the password would need a key of our own.
-    if encrypted && !proof.is_empty() {
+    if encrypted && method == Method::CachingSha2 && !proof.is_empty() {
         wire.write(&[FULL_LOGIN])?;
         let given = wire.read(LONGEST_LOGIN)?;
         let given = given.strip_suffix(&[0]).unwrap_or(&given);

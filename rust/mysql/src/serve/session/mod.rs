@@ -11,6 +11,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use paraply_core::gtid::GtidSet;
+
 use crate::serve::link::Link;
 use crate::serve::log::dump::Dump;
 use crate::serve::log::start::{self, Start};
@@ -69,7 +71,7 @@ pub(in crate::serve) fn serve(
                     host: registration.host,
                     port: registration.port,
                     connected_at: now(),
-                    received: request.received.clone(),
+                    received: request.received.clone().or_else(|| position(shared, &variables)),
                     ..Replica::default()
                 };
                 return dump(shared, wire, &variables, &request, (replica, address));
@@ -77,6 +79,11 @@ pub(in crate::serve) fn serve(
             _ => wire.error(&Refusal::new(1047, "08S01", "Unknown command"))?,
         }
     }
+}
+
+/// Returns the position of a replica of MariaDB, which states it before it asks for the log.
+fn position(shared: &Shared, variables: &Variables) -> Option<GtidSet> {
+    variables.connect_state.clone().filter(|_| shared.mariadb())
 }
 
 fn malformed() -> Refusal {
@@ -146,7 +153,7 @@ fn send_stream(
     (replica, address): (Replica, SocketAddr),
 ) -> io::Result<String> {
     let Some(received) = replica.received.clone() else {
-        wire.error(&Refusal::log("This source sends transactions by GTIDs only: use SOURCE_AUTO_POSITION = 1"))?;
+        wire.error(&Refusal::log("This source sends transactions by GTIDs only: use SOURCE_AUTO_POSITION = 1, or MASTER_USE_GTID = slave_pos"))?;
         return Ok("asked by file and position for transactions that are in no file".to_owned());
     };
     let who = of(&replica);

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use paraply_core::gtid::GtidSet;
+
 use crate::serve::shared::Shared;
 use crate::serve::wire::Refusal;
 
@@ -15,6 +17,8 @@ pub(in crate::serve) struct Variables {
     pub(in crate::serve) checksums: Option<bool>,
     pub(in crate::serve) heartbeat: Option<Duration>,
     pub(in crate::serve) replica_uuid: String,
+    /// Position of a replica of MariaDB that reads by GTIDs.
+    pub(in crate::serve) connect_state: Option<GtidSet>,
 }
 
 /// Answer to a query.
@@ -30,8 +34,10 @@ pub(in crate::serve) fn answer(shared: &Shared, variables: &mut Variables, text:
     let text = text.trim().trim_end_matches(';');
     let upper = text.to_ascii_uppercase();
     if let Some(rest) = text.get(..4).filter(|_| upper.starts_with("SET ")).and(text.get(4..)) {
-        rest.split(',').for_each(|assignment| variables.set(assignment));
-        return Answer::Ok;
+        return match assignments(rest).into_iter().try_for_each(|assignment| variables.set(assignment)) {
+            Ok(()) => Answer::Ok,
+            Err(refusal) => Answer::Refused(refusal),
+        };
     }
     if upper.starts_with("SHOW GLOBAL VARIABLES") || upper.starts_with("SHOW VARIABLES") {
         let listed = settings(shared).into_iter().filter(|(name, _)| upper.contains(&name.to_ascii_uppercase()));
@@ -67,6 +73,8 @@ fn settings(shared: &Shared) -> Vec<(&'static str, String)> {
         ("lower_case_table_names", "0".to_owned()),
         ("max_allowed_packet", "1073741824".to_owned()),
         ("wait_timeout", "60".to_owned()),
+        // Replicas of MariaDB ask for it; only one that reads by file and position uses it.
+        ("gtid_domain_id", "0".to_owned()),
     ]
 }
 
@@ -77,13 +85,20 @@ fn unknown(text: &str) -> Answer {
 
 impl Variables {
     /// Takes one assignment of a SET statement; those without a meaning here are ignored.
-    fn set(&mut self, assignment: &str) {
-        let Some((name, value)) = assignment.split_once('=') else { return };
+    fn set(&mut self, assignment: &str) -> Result<(), Refusal> {
+        let Some((name, value)) = assignment.split_once('=') else { return Ok(()) };
         let value = value.trim().trim_matches('\'');
-        if value.len() > LONGEST_VALUE {
-            return;
+        let name = name.trim().trim_start_matches('@').to_ascii_lowercase();
+        if name == "slave_connect_state" {
+            let position = value.parse();
+            self.connect_state =
+                Some(position.map_err(|_| Refusal::log("The position of the replica is no GTID position"))?);
+            return Ok(());
         }
-        match name.trim().trim_start_matches('@').to_ascii_lowercase().as_str() {
+        if value.len() > LONGEST_VALUE {
+            return Ok(());
+        }
+        match name.as_str() {
             "source_heartbeat_period" | "master_heartbeat_period" => {
                 self.heartbeat = value.parse().ok().filter(|&period| period > 0).map(Duration::from_nanos);
             }
@@ -93,5 +108,36 @@ impl Variables {
             "replica_uuid" | "slave_uuid" => value.clone_into(&mut self.replica_uuid),
             _ => {}
         }
+        Ok(())
+    }
+}
+
+/// Splits the assignments of a SET statement at the commas that are in no string.
+fn assignments(text: &str) -> Vec<&str> {
+    let mut quoted = false;
+    let at_comma = |letter: char| {
+        quoted ^= letter == '\'';
+        letter == ',' && !quoted
+    };
+    text.split(at_comma).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_in_strings_do_not_end_an_assignment() {
+        assert_eq!(assignments(" @a=1, @b='x,y',@c=''"), [" @a=1", " @b='x,y'", "@c=''"]);
+    }
+
+    #[test]
+    fn a_position_is_kept_and_anything_else_in_its_place_is_refused() {
+        let mut variables = Variables::default();
+        variables.set("@slave_connect_state='0-1-5,3-2-9'").unwrap();
+        assert_eq!(variables.connect_state.as_ref().map(ToString::to_string).unwrap(), "0-1-5,3-2-9");
+        assert!(variables.set("@slave_connect_state='elsewhere'").is_err());
+        variables.set("@slave_connect_state=''").unwrap();
+        assert!(variables.connect_state.unwrap().is_empty());
     }
 }

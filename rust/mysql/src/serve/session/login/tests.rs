@@ -38,6 +38,10 @@ fn proof(password: &str) -> Vec<u8> {
 
 /// Logs in with an answer and the packets that follow it; returns what the server sent.
 fn login(answer: &[u8], packets: &[(u8, &[u8])], encrypted: bool) -> (Result<(), Denied>, Vec<u8>) {
+    login_by(Method::CachingSha2, answer, packets, encrypted)
+}
+
+fn login_by(method: Method, answer: &[u8], packets: &[(u8, &[u8])], encrypted: bool) -> (Result<(), Denied>, Vec<u8>) {
     let mut input = Vec::new();
     for (number, packet) in packets {
         input.extend_from_slice(&(packet.len() as u32).to_le_bytes()[..3]);
@@ -45,7 +49,7 @@ fn login(answer: &[u8], packets: &[(u8, &[u8])], encrypted: bool) -> (Result<(),
         input.extend_from_slice(packet);
     }
     let mut wire = Wire::new(Script { input: io::Cursor::new(input), sent: Vec::new() });
-    let done = authenticate(&mut wire, &account(), answer, &NONCE, encrypted);
+    let done = authenticate(&mut wire, (&account(), method), answer, &NONCE, encrypted);
     (done, wire.into_parts().0.sent)
 }
 
@@ -81,6 +85,25 @@ fn another_method_is_switched_to_ours() {
     assert!(sent.starts_with(b"\x2c\0\0\0\xfecaching_sha2_password\0abcdefghijklmnopqrst\0"));
     let (done, _) = login(&answer, &[(1, &proof("wrong"))], false);
     assert!(matches!(done, Err(Denied::Refused(_))));
+}
+
+#[test]
+fn a_receiver_of_mariadb_proves_the_password_by_its_own_method() {
+    let native = |password: &str| scramble_native(&NONCE, password.as_bytes()).map(Vec::from).unwrap_or_default();
+    let right = answer("repl", &native("secret"), AuthPlugin::MysqlNativePassword);
+    let (done, sent) = login_by(Method::Native, &right, &[], false);
+    assert!(done.is_ok());
+    assert_eq!(sent, b"\x07\0\0\0\0\0\0\x02\0\0\0");
+    for proof in [native("wrong"), Vec::new(), proof("secret")] {
+        let wrong = answer("repl", &proof, AuthPlugin::MysqlNativePassword);
+        let (done, sent) = login_by(Method::Native, &wrong, &[(1, b"secret\0")], true);
+        assert!(matches!(done, Err(Denied::Refused(_))), "{proof:?}");
+        assert_eq!(sent[4], 0xff);
+    }
+    let other = answer("repl", &proof("secret"), AuthPlugin::CachingSha2Password);
+    let (done, sent) = login_by(Method::Native, &other, &[(1, &native("secret"))], false);
+    assert!(done.is_ok());
+    assert!(sent.starts_with(b"\x2c\0\0\0\xfemysql_native_password\0abcdefghijklmnopqrst\0"));
 }
 
 #[test]
