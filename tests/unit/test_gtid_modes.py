@@ -9,7 +9,8 @@ import pytest
 
 from paraply.errors import UsageError
 from paraply.targets.mysql.ddl.context import ServerKind
-from paraply.targets.mysql.gtid_mode import Facts, choose_mode, source_position
+from paraply.targets.mysql.gtid_mode import Facts, choose_mode
+from paraply.targets.mysql.gtid_position import source_position
 from paraply.targets.mysql.replica_mode import why_not_preserve
 from paraply.targets.protocol import ApplyPlan
 

@@ -8,7 +8,7 @@ import pytest
 
 from paraply.errors import ApplyFailed, ServerError
 from paraply.targets.mysql.ddl.context import ServerKind
-from paraply.targets.mysql.replica_channel import ReplicationChannel
+from paraply.targets.mysql.replication.mysql_channel import MySqlChannel
 
 
 class Starting:
@@ -36,8 +36,8 @@ class Starting:
         return [([], [], None)]
 
 
-def channel_on(server: Starting) -> ReplicationChannel:
-    return ReplicationChannel(cast("Any", server), ServerKind.parse("9.7.0"), "default", 8)
+def channel_on(server: Starting) -> MySqlChannel:
+    return MySqlChannel(cast("Any", server), ServerKind.parse("9.7.0"), "default", 8)
 
 
 @pytest.mark.parametrize("removals", [0, 1, 2, 3])

@@ -17,6 +17,7 @@ from paraply.applier.options import check_channel, keeps_gtids_right
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.inspect import parse_gtids
 from paraply.applier.selection.renaming import parse_renames
+from paraply.applier.via_replication.options import live_gtid_mode
 from paraply.errors import ConnectionFailed, ParaplyError, StopNotReached, UsageError
 from paraply.observe.conflicts import joined
 from paraply.observe.counters import Counters
@@ -339,8 +340,7 @@ class Replication:
             format=SimpleNamespace(mariadb=source.mariadb, server_id=source.server_id),
         )
         start_after, mode = parse_gtids(options.start_after), options.applier.get("gtid", "auto")
-        if mode == "auto" and options.applier.get("via") == "replication":
-            mode = "preserve"
+        mode = live_gtid_mode(mode, options.applier.get("via"), mariadb=source.mariadb)
         return ApplyPlan(
             channel=options.channel,
             fingerprint=plan_fingerprint(

@@ -59,6 +59,8 @@ class ApplyPlan:
         local_time: Asks the source for a local time; None if there is no source to ask.
         first_gtid: GTID of the log's first transaction; empty if it is not known.
         on_conflict: Treatment of rows that do not fit the target.
+        by_replication: Whether the target's own replication applies.
+        log_version: Version of the server that wrote the log's first transaction; empty if it is not known.
     """
 
     channel: str
@@ -80,6 +82,8 @@ class ApplyPlan:
     local_time: LocalTime | None = field(default=None, compare=False)
     first_gtid: str = field(default="", compare=False)
     on_conflict: OnConflict = field(default=OnConflict.STOP, compare=False)
+    by_replication: bool = False
+    log_version: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,8 @@ def run_preflight(
         local_time=options.local_time,
         first_gtid=first.gtid or "",
         on_conflict=options.on_conflict,
+        by_replication=options.by_replication,
+        log_version=first.format.version,
     )
     reads_tables = (bool(options.filters or options.timestamp_column) and not tables) or bool(options.renames)
     # Of a live log it is not known yet whether it ends an XA transaction that the target holds prepared.
@@ -184,6 +186,10 @@ def run_preflight(
     if isinstance(options.merge, int) and options.merge > 1 and not inspect.merges:
         raise UsageError("the target commits each transaction under its own GTID in this mode and cannot merge; use --merge off or auto")
     held = inspect.progress.executed | start_after
+    if options.by_replication and mariadb and not inspect.progress.resumed:
+        from paraply.applier.via_replication.position import check_writers
+
+        check_writers(files, first, inspect.progress.executed, start_after)
     note = check_gap(files, held, allowed=options.allow_gap) if has_gtids else None
     if not options.live:
         check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
@@ -244,6 +250,7 @@ def inspect_without_transactions(options: Options, target: Target, files: Sequen
         mariadb=mariadb,
         renames=bool(options.renames),
         gaps=not options.consistency.keeps_order and options.workers > 0,
+        by_replication=options.by_replication,
     )
     held = with_retries(lambda: target.inspect(plan)).progress.executed | start_after
     note = check_gap(files, held, allowed=options.allow_gap)

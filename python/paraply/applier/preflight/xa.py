@@ -89,7 +89,7 @@ def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: t
 
     Raises:
         LogNotUnderstood: The target cannot apply one of them.
-        UsageError: The target does not hold a transaction that the log ends.
+        UsageError: The target does not hold a transaction that the log ends, or its own replication may lose a part.
     """
     left = [part for part in found if not _passed(part, skip, place)]
     left = before_stop(options, left) if left else left
@@ -97,6 +97,12 @@ def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: t
         left = _without_skipped(options.skip, found, left, held, skip, place)
     if not left:
         return
+    if options.by_replication and ":" not in (left[0].gtid or ":"):  # MySQL's GTIDs have one
+        raise UsageError(
+            f"--via replication: the log has the XA transaction {left[0].xid}, and a MariaDB that is killed may keep a part of one without"
+            " the position that counts it, or the position without the part: use --via sessions, or stop before it",
+            file=left[0].file, position=left[0].offset, gtid=left[0].gtid,
+        )  # fmt: skip
     if held is None:
         _check_untouched(options.filters, found, left)
         return

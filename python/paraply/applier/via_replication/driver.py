@@ -8,8 +8,9 @@ from paraply.applier.execute.supervisor import stopped_error
 from paraply.applier.schedule.coordinator import Executor
 from paraply.applier.schedule.policy import runs_statement
 from paraply.applier.via_replication.follower import Watch
+from paraply.applier.via_replication.isolation import Isolation
 from paraply.applier.via_replication.options import source_address
-from paraply.applier.via_replication.outbox import Outbox
+from paraply.applier.via_replication.outbox import DomainOutbox, Outbox
 from paraply.applier.via_replication.server import SourceServer
 from paraply.applier.via_replication.server_worker import ServerWorker
 from paraply.cpu_time import thread_counted
@@ -65,7 +66,9 @@ class ReplicaDriver(Executor):
         self.workers = [ServerWorker(number) for number in range(options.workers)]
         self._stop_requests = stop_requests
         self._on_tick = on_tick
-        self._outbox = Outbox()
+        mariadb = self._target.server.mariadb
+        self._outbox = DomainOutbox() if mariadb else Outbox()
+        self._isolation = Isolation(self._target, self._outbox.put, self.drain, run.retry) if mariadb else None
         self._server: SourceServer | None = None
         self._watch: Watch | None = None
         self._checks: Connection | None = None
@@ -109,14 +112,15 @@ class ReplicaDriver(Executor):
         if self._stopped or self._run.order.failure is not None:
             return False
         try:
-            if not self._is_ready(job.block):
-                return False
+            return self._is_ready(job.block) and self._hand_on(job)
         except ParaplyError as error:
             self._refuse(job, error)
             return False
+
+    def _hand_on(self, job: Job) -> bool:
         if runs_statement(job.block):
             self._statement = job.number
-        return self._outbox.put(job)
+        return self._outbox.put(job) if self._isolation is None else self._isolation.put(job)
 
     def drain(self, number: int) -> bool:
         """Wait until every job up to this one is committed; return False if that will not happen."""
@@ -149,7 +153,15 @@ class ReplicaDriver(Executor):
     def _begin(self, block: Block) -> None:
         """Start the source server and the target's replication; the target sees the version of the server that wrote the log."""
         version = block.format.server_version
-        server = SourceServer(self._address, self._outbox, version, self._target.server_id(), len(self.workers), self._fail)
+        server = SourceServer(
+            self._address,
+            self._outbox,
+            version,
+            self._target.server_id(),
+            len(self.workers),
+            self._fail,
+            on_approval=self._isolation is not None,
+        )
         self._server = server
         self._watch = Watch(self._run, self._target, self._outbox, server, self._address[0], self.workers, self._fail)
         self._watch.start()
@@ -219,6 +231,8 @@ class ReplicaDriver(Executor):
         self._outbox.close()
         if self._watch is not None:
             self._watch.end()
+        if self._isolation is not None:
+            self._isolation.end(settled=self._watch is not None and self._watch.settled)
         if self._server is not None:
             self._server.close()
         self._ended.set()

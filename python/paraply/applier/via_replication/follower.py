@@ -7,22 +7,35 @@ import logging
 from typing import TYPE_CHECKING
 
 from paraply.applier.execute.resolution import name_treatment
+from paraply.applier.schedule.policy import runs_statement
 from paraply.cpu_time import thread_counted
-from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
+from paraply.errors import (
+    AlreadyRunning,
+    ApplyFailed,
+    ConnectionFailed,
+    ConnectionLost,
+    DdlUndecided,
+    ParaplyError,
+    PrecedingFailed,
+    TemporaryFailure,
+)
 from paraply.runtime import runtime
+from paraply.targets.lock_waits import UNTOLD
 from paraply.targets.mysql.errors import explain
-from paraply.targets.mysql.replica_channel import ReplicationChannel, end_workers, workers_of
+from paraply.targets.mysql.replication import new_channel, workers_of
+from paraply.targets.mysql.replication.common import end_workers
 from paraply.targets.retrying import with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from paraply._native import GtidSet
     from paraply.applier.execute.run_state import RunState
     from paraply.applier.schedule.job_list import Job
     from paraply.applier.via_replication.outbox import Outbox
     from paraply.applier.via_replication.server import SourceServer
     from paraply.applier.via_replication.server_worker import ServerWorker
-    from paraply.targets.mysql.replica_channel import ChannelFault
+    from paraply.targets.mysql.replication.common import Channel, ChannelFault
     from paraply.targets.mysql.sql import Connection
     from paraply.targets.mysql.target import MySqlTarget
 
@@ -77,8 +90,10 @@ class Watch:
         self._restarts = 0
         self._progress_at = self._fault_at = runtime.monotonic()
         self._reported = 0.0
+        self.settled = False
+        """True once the channel is removed, and every commit counted."""
         self._shown: Connection | None = None
-        self._channel: ReplicationChannel | None = None
+        self._channel: Channel | None = None
         self._thread = runtime.thread(self._follow, name="paraply-watch")
 
     def start(self) -> None:
@@ -126,12 +141,13 @@ class Watch:
         try:
             if self._shown is None:
                 self._shown = self._target.connect()
-            for worker, seen in zip(self._workers, workers_of(self._shown, self._target.context.store.channel), strict=False):
+            found = workers_of(self._shown, self._target.server, self._target.context.store.channel)
+            for worker, seen in zip(self._workers, found, strict=False):
                 worker.show(seen)
         except ParaplyError:  # the follower's thread reports the error
             self._shown = None
 
-    def _establish(self) -> ReplicationChannel:
+    def _establish(self) -> Channel:
         channel = self._opened()
         try:
             if not self._made or not channel.go_on():
@@ -142,17 +158,20 @@ class Watch:
         self._channel = channel
         return channel
 
-    def _begin(self, channel: ReplicationChannel) -> None:
+    def _begin(self, channel: Channel) -> None:
         if self._made:
             self._check_epoch()
+            if self._target.server.mariadb:
+                self._settle_apart(channel)
+        self._server.approve()
         channel.begin(self._host, self._server.port, self._server.user, self._server.password)
         self._made = True
 
-    def _opened(self) -> ReplicationChannel:
+    def _opened(self) -> Channel:
         """Connect to the target, and return its channel."""
         connection = self._target.connect()
         try:
-            return ReplicationChannel(connection, self._target.server, self._target.context.store.channel, len(self._workers))
+            return new_channel(connection, self._target.server, self._target.context.store.channel, len(self._workers))
         except BaseException:
             connection.close()
             raise
@@ -176,7 +195,7 @@ class Watch:
                 self._stopped = True
                 self._news.notify_all()
 
-    def _step(self, channel: ReplicationChannel) -> None:
+    def _step(self, channel: Channel) -> None:
         """Wait a little, then count new commits and check the channel."""
         if self._draining and (newest := self._outbox.newest_gtid()) is not None:
             channel.wait_for(newest, _WAIT_SECONDS)
@@ -201,10 +220,29 @@ class Watch:
         if cost > _CHEAP_SECONDS:
             self._pause(min(1.0, cost * _STEPS_BETWEEN))
 
-    def _settle(self, channel: ReplicationChannel) -> bool:
+    def _settle_apart(self, channel: Channel) -> None:
+        """Remove the channel, and count what the server holds by all of its own accounts.
+
+        Raises:
+            DdlUndecided: A statement was sent, and is not counted.
+        """
+        channel.remove()
+        self._settle(channel, channel.held())
+        job = self._outbox.oldest()
+        if job is not None and runs_statement(job.block):
+            raise DdlUndecided(
+                "the target's replication ended while this statement ran: run the same command again, which finds out whether it was done",
+                file=job.block.file,
+                position=job.block.offset,
+                gtid=job.block.first_gtid,
+            )
+
+    def _settle(self, channel: Channel, executed: GtidSet | None = None) -> bool:
         """Count committed jobs; return True if there were any."""
-        done = self._outbox.committed(channel.executed())
+        done = self._outbox.committed(channel.executed() if executed is None else executed, exact=executed is None)
         for job in done:
+            if self._target.server.mariadb:
+                self._target.pass_over(job.block)
             with contextlib.suppress(PrecedingFailed):
                 self._run.order.wait_turn(job.ticket)
             self._run.count_committed(job.block)
@@ -222,7 +260,7 @@ class Watch:
             if not self._target.owns_channel():
                 raise AlreadyRunning("another apply has begun on this target with the same --channel; this apply ends")
 
-    def _meet(self, channel: ReplicationChannel, fault: ChannelFault) -> None:
+    def _meet(self, channel: Channel, fault: ChannelFault) -> None:
         """Handle a stopped channel: start it again if that may help, else end the run at the failed transaction."""
         self._settle(channel)
         error = explain(fault.error)
@@ -259,7 +297,7 @@ class Watch:
     def _look_for_blockers(self, seconds: float) -> None:
         """Report the connections that hold locks for which the server's workers wait (R24)."""
         ours = {worker.counters.connection_id for worker in self._workers}
-        found = {blocker for connection in ours if connection for blocker in self._run.target.blockers(connection)} - ours
+        found = {blocker for connection in ours if connection for blocker in self._run.target.blockers(connection)} - ours - {UNTOLD}
         self._run.foreign_blockers = tuple(sorted(found))
         if found and seconds >= self._reported * 2:
             self._reported = seconds
@@ -290,7 +328,8 @@ class Watch:
             channel = self._channel or self._opened()
             try:
                 channel.end()
-                self._settle(channel)
+                self._settle(channel, channel.held())
+                self.settled = True
             finally:
                 channel.close()
         except AlreadyRunning:  # another run owns the channel now

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
+from paraply.applier.options import Via
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from paraply.targets.protocol import Target
     from paraply.targets.url import DatabaseUrl
 
-__all__ = ["check_via", "check_via_family", "check_via_target", "parse_listen", "source_address"]
+__all__ = ["check_via", "check_via_family", "check_via_target", "live_gtid_mode", "parse_listen", "source_address"]
+
+_Mode = Literal["auto", "record", "preserve", "none"]
 
 _POLICIES = ("dependency", "logical-clock", "barrier")
 
@@ -63,20 +66,41 @@ def check_via_family(options: Options, target: Target) -> None:
         UsageError: It is not.
     """
     if options.by_replication and not target.capabilities.replicates:
-        raise UsageError("--via replication needs a target of MySQL, whose own applier does the work: use --via sessions")
+        raise UsageError("--via replication needs a target of MySQL or MariaDB, whose own applier does the work: use --via sessions")
 
 
 def check_via_target(options: Options, target: Target, first: Transaction | None) -> None:
-    """Refuse targets and logs that are not MySQL's.
+    """Refuse a live source of MariaDB, and a target that cannot read from this machine.
 
     Raises:
-        UsageError: The target or the log is not MySQL's.
+        UsageError: The source or the target is one of these.
     """
     if not options.by_replication:
         return
-    if first is not None and first.format.mariadb:
-        raise UsageError("--via replication needs a log of MySQL: use --via sessions")
+    if first is not None:
+        live_gtid_mode(options.gtid, options.via.value if options.live else None, mariadb=first.format.mariadb)
     source_address(options.listen, cast("MySqlTarget", target).url)
+
+
+def live_gtid_mode(mode: _Mode, via: str | None, *, mariadb: bool) -> _Mode:
+    """Return the GTID mode of a replica of a live source.
+
+    Args:
+        mode: The mode asked for.
+        via: Value of ``--via``; None if it was not given.
+        mariadb: True if the source is a MariaDB.
+
+    Raises:
+        UsageError: The target's own replication cannot follow a live MariaDB.
+
+    >>> live_gtid_mode("auto", "replication", mariadb=False), live_gtid_mode("auto", None, mariadb=True)
+    ('preserve', 'auto')
+    """
+    if via != Via.REPLICATION.value:
+        return mode
+    if mariadb:
+        raise UsageError("replicate --via replication needs a source of MySQL: use --via sessions, or apply the source's binlogs")
+    return "preserve" if mode == "auto" else mode
 
 
 def parse_listen(text: str) -> tuple[str, int]:

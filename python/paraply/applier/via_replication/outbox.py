@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from paraply.errors import ApplyFailed
 from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from paraply._native import GtidSet
     from paraply.applier.schedule.job_list import Job
 
-__all__ = ["Outbox", "Sending"]
+__all__ = ["DomainOutbox", "Outbox", "Sending"]
 
 MOST_JOBS = 16 * 1024
 MOST_BYTES = 64 * 1024 * 1024
@@ -118,8 +119,13 @@ class Outbox:
         with self._changed:
             return self._jobs[-1].block.first_gtid if self._jobs else None
 
-    def committed(self, executed: GtidSet) -> list[Job]:
-        """Remove and return the committed jobs, oldest first, up to the first uncommitted one."""
+    def committed(self, executed: GtidSet, *, exact: bool = True) -> list[Job]:  # noqa: ARG002
+        """Remove and return the committed jobs, oldest first, up to the first uncommitted one.
+
+        Args:
+            executed: Transactions that the replica has committed.
+            exact: True if it must have them from this run, as far as the run can know that.
+        """
         done: list[Job] = []
         with self._changed:
             while self._jobs and gtid_of(self._jobs[0]) in executed:
@@ -137,3 +143,56 @@ class Outbox:
             if self._sending is not None:
                 self._sending.ended = True
             self._changed.notify_all()
+
+
+class DomainOutbox(Outbox):
+    """Jobs of MariaDB, all of one domain at a time; a position names the last committed one.
+
+    The replica gets every uncommitted job on each new connection, because it keeps no relay log from one to the next.
+    """
+
+    def __init__(self, most_jobs: int = MOST_JOBS, most_bytes: int = MOST_BYTES) -> None:
+        super().__init__(most_jobs, most_bytes)
+        self._numbers: dict[str, int] = {}
+        #: The last known transaction of each domain.
+        self._known: dict[str, str] = {}
+
+    def put(self, job: Job) -> bool:
+        """Append a job; waits for free space."""
+        self._numbers[gtid_of(job)] = job.number
+        return super().put(job)
+
+    def begin(self, received: GtidSet) -> Sending:
+        """Begin to send on a new connection of the replica, and end the previous one."""
+        return super().begin(type(received)(""))
+
+    def committed(self, executed: GtidSet, *, exact: bool = True) -> list[Job]:
+        """Remove and return the committed jobs, oldest first.
+
+        Raises:
+            ApplyFailed: The position is at a transaction that this run has not sent: somebody else applies in the domain.
+        """
+        oldest = self.oldest()
+        if oldest is None:
+            return []
+        domain = gtid_of(oldest).partition("-")[0]
+        position = next((gtid for gtid in str(executed).split(",") if gtid.partition("-")[0] == domain), "")
+        number = self._numbers.get(position)
+        if number is None:
+            if exact and self._known.setdefault(domain, position) != position:
+                raise ApplyFailed(
+                    f"the target's gtid_slave_pos came to {position}, which this run has not sent: somebody else applies transactions of"
+                    f" domain {domain} there, so that it is not known what is applied; end that, and compare the tables with the source's"
+                )
+            return []
+        self._known[domain] = position
+        done: list[Job] = []
+        with self._changed:
+            while self._jobs and self._jobs[0].number <= number:
+                job = self._jobs.popleft()
+                self._bytes -= job.block.bytes
+                self._numbers.pop(gtid_of(job), None)
+                done.append(job)
+            if done:
+                self._changed.notify_all()
+        return done

@@ -34,6 +34,7 @@ class SourceServer:
         replica_id: The target's server_id.
         workers: Number of workers of the replica's applier.
         on_error: Called with the error that ends the run: a log that cannot be read any more.
+        on_approval: True if the transactions are sent only once after each call of ``approve``.
 
     Raises:
         UsageError: Listening on the address fails.
@@ -47,8 +48,12 @@ class SourceServer:
         replica_id: int,
         workers: int,
         on_error: Callable[[BaseException], None],
+        *,
+        on_approval: bool = False,
     ) -> None:
         self._outbox = outbox
+        self._on_approval = on_approval
+        self._approved = not on_approval
         self._workers = workers
         self._replica_id = replica_id
         own = 1 + secrets.randbelow(_LARGEST_SERVER_ID)
@@ -76,6 +81,10 @@ class SourceServer:
         """Number of times that a replica began to read."""
         return self._server.dumps
 
+    def approve(self) -> None:
+        """Let one replica read, from now on."""
+        self._approved = True
+
     def close(self) -> None:
         """End every connection and stop listening. The outbox must be closed, or its connection would wait for it."""
         self._server.stop()
@@ -88,6 +97,10 @@ class SourceServer:
             packet: Number of the first packet.
         """
         dump = Dump(self._server_id, self._replica_id, packet)
+        if not self._approved:
+            yield dump.refusal("This source sends its transactions once: paraply makes the replication connection again")
+            return
+        self._approved = not self._on_approval
         sending = self._outbox.begin(received)
         while (jobs := self._outbox.take(sending, _HEARTBEAT_SECONDS)) is not None:
             yield from _packets(dump, jobs, self._workers)

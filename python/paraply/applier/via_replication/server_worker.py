@@ -9,7 +9,7 @@ from paraply.observe.worker_state import APPLYING, IDLE
 
 if TYPE_CHECKING:
     from paraply.applier.schedule.job_list import Job
-    from paraply.targets.mysql.replica_channel import ChannelWorker
+    from paraply.targets.mysql.replication.common import ChannelWorker
 
 __all__ = ["ServerWorker"]
 
@@ -27,5 +27,5 @@ class ServerWorker:
         counters = self.counters
         counters.connection_id = worker.connection_id or counters.connection_id  # a stopping worker has none
         counters.gtid, counters.tries = worker.applying or None, worker.retries
-        counters.state = APPLYING if worker.applying else IDLE
+        counters.state = APPLYING if worker.busy else IDLE
         counters.last_gtid = worker.last or None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from paraply.errors import ServerError, UsageError
+from paraply.targets.mysql.gtid_position import held_by_replication, source_position
 from paraply.targets.mysql.sql import Connection, rows_of, to_int, to_text
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ __all__ = [
     "Facts",
     "GtidMode",
     "MariaDbPreserve",
+    "MariaDbReplicated",
     "NoGtids",
     "Preserve",
     "Record",
@@ -132,6 +134,8 @@ class GtidMode:
     ddl_under_gtid = False
     #: Whether the parts of XA transactions are logged under their own GTIDs, so that the GTIDs show whether a part is done.
     xa_under_gtid = False
+    #: Whether the server's own replication applies, on MariaDB.
+    by_replication = False
     #: Number of statements that ``start`` and ``start_again`` return for a log with GTIDs.
     statements_before = (1, 1)
     #: Remark about the mode for the user.
@@ -334,22 +338,14 @@ class MariaDbPreserve(GtidMode):
         return source_position(to_text(state), to_int(own))
 
 
-def source_position(state: str, own: int) -> str:
-    """Return the position of a binlog without what the server itself wrote in the domains of others.
+class MariaDbReplicated(MariaDbPreserve):
+    """Mode ``preserve`` on MariaDB through the server's own replication, whose position counts as well as that of the binlog."""
 
-    Args:
-        state: ``gtid_binlog_state``: the last GTID of each server in each domain.
-        own: The server's own ``server_id``.
+    by_replication = True
 
-    >>> source_position("0-1-14,0-2-15,7-2-3", 2)
-    '0-1-14,7-2-3'
-    """
-    last: dict[str, tuple[bool, int, str]] = {}
-    for gtid in (part.strip() for part in state.split(",")):
-        if gtid:
-            domain, server, number = gtid.split("-")
-            last[domain] = max(last.get(domain, (False, 0, "")), (int(server) != own, int(number), gtid))
-    return ",".join(gtid for _, _, gtid in last.values())
+    def own_executed(self, connection: Connection) -> str:
+        """Return the GTIDs that are applied according to the target's own GTID state."""
+        return held_by_replication(connection)
 
 
 def check_gaps(plan: ApplyPlan, mode: GtidMode) -> None:
@@ -406,6 +402,8 @@ def mode_named(name: str, plan: ApplyPlan, server: ServerKind) -> GtidMode:
 
 def _make(name: str, plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
     if server.mariadb:
+        if plan.by_replication:
+            return MariaDbReplicated(live=plan.live)
         return MariaDbPreserve(live=plan.live) if name == "preserve" else {"record": MariaDbRecord, "none": NoGtids}[name]()
     if not facts.gtids:
         return NoGtids()

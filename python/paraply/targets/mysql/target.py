@@ -24,7 +24,6 @@ from paraply.targets.mysql.progress.diverged import read_diverged, write_diverge
 from paraply.targets.mysql.progress.recovery import settle_at_start, settle_block
 from paraply.targets.mysql.progress.status_row import MySqlStatusRow, open_status_row
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
-from paraply.targets.mysql.replica_channel import take_away
 from paraply.targets.mysql.replica_mode import choose, earlier_executed
 from paraply.targets.mysql.rows.conflicts import create_conflict_table, remove_uncommitted
 from paraply.targets.mysql.rows.foreign_keys import References, may_ask
@@ -328,6 +327,8 @@ class MySqlTarget:
                 control.close()
 
     def _open(self, plan: ApplyPlan, control: Connection) -> Progress:
+        from paraply.targets.mysql.replication import take_away
+
         server = self._server = ServerKind.parse(control.server_version)
         check_family(server, plan)
         check_server(control, server)

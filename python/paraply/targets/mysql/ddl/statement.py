@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from paraply._native import Block, Statement
     from paraply.targets.mysql.context import MySqlContext
 
-__all__ = ["StatementRunner", "decide_pending", "object_exists"]
+__all__ = ["StatementRunner", "decide_pending", "object_exists", "pending_statement"]
 
 _LOCK_WAIT = 30
 _UNKNOWN_DATABASE = 1049
@@ -326,11 +326,23 @@ class StatementRunner:
         return done
 
     def _pending(self, block: Block, statements: list[Statement]) -> PendingDdl:
-        # If rows follow in another transaction, the presence of the table does not show that they were committed.
-        alone = len(statements) == 1 and (not block.has_rows or _with_its_rows(statements, self._context.server))
-        database, table = _made_or_dropped(statements[0], self._context.server) if alone else (None, None)
-        existed = database is not None and object_exists(self._connection, database, table)
-        return PendingDdl(block.ordinal, block.first_gtid, block.end_file, block.end_offset, database, table, existed)
+        return _pending(self._connection, block, statements, self._context.server)
+
+
+def pending_statement(connection: Connection, block: Block, server: ServerKind) -> PendingDdl | None:
+    """Return the record of a block's statement that is about to run; None for a statement that has no further effect a second time."""
+    statements = block.transactions[0].statements
+    if len(statements) == 1 and not block.has_rows and _may_repeat(statements[0], server):
+        return None
+    return _pending(connection, block, statements, server)
+
+
+def _pending(connection: Connection, block: Block, statements: list[Statement], server: ServerKind) -> PendingDdl:
+    # If rows follow in another transaction, the presence of the table does not show that they were committed.
+    alone = len(statements) == 1 and (not block.has_rows or _with_its_rows(statements, server))
+    database, table = _made_or_dropped(statements[0], server) if alone else (None, None)
+    existed = database is not None and object_exists(connection, database, table)
+    return PendingDdl(block.ordinal, block.first_gtid, block.end_file, block.end_offset, database, table, existed)
 
 
 def _kind_of(statement: Statement, server: ServerKind = _NEWEST) -> StatementKind | None:

@@ -58,6 +58,10 @@ def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> 
     store = ProgressStore(plan.channel)
     mode = choose(connection, plan, server, store)
     check_own_writes(connection, plan, mode)
+    if plan.by_replication and server.mariadb:
+        from paraply.targets.mysql.preflight.mariadb_replication import check_replication
+
+        check_replication(connection, plan, server)
     check_user(connection, server, mode)
     if plan.two_phase:
         check_two_phase(connection)

@@ -26,6 +26,12 @@ _GRANT = re.compile(rf"(GRANT|REVOKE) (.+?) ON (?:TABLE )?({_NAME})\.({_NAME}) (
 _ROLE = re.compile(r"GRANT [`'][^ ]+ TO |SET DEFAULT ROLE |GRANT (?:PROXY|EXECUTE|.*ALTER ROUTINE).* ON (?:PROCEDURE|FUNCTION|PACKAGE|')")
 _PROGRESS = ("SELECT", "INSERT", "UPDATE", "DELETE")
 _ROWS = ("INSERT", "UPDATE", "DELETE")
+#: Privileges for a replication connection of MariaDB, each with those that replace it.
+_OF_REPLICATION = {
+    ("REPLICATION SLAVE ADMIN", "REPLICATION REPLICA ADMIN", "SUPER"): "to make the replication connection",
+    ("SLAVE MONITOR", "REPLICA MONITOR", "SUPER"): "to see the state of the replication connection",
+    ("RELOAD",): "to remove the replication connection",
+}
 _TABLES = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
 
 
@@ -194,6 +200,8 @@ def _lacks_mariadb(connection: Connection, grants: Grants, mode: GtidMode) -> li
         lacks.append(Lack("BINLOG ADMIN", "*.*", "to leave the binlog out"))
     if mode.name == "record" and not grants.has_any("REPLICATION SLAVE ADMIN", "REPLICATION REPLICA ADMIN", "SUPER"):
         lacks.append(Lack("REPLICATION SLAVE ADMIN", "*.*", "to record the GTIDs at the end"))
+    if mode.by_replication:
+        lacks += [Lack(names[0], "*.*", purpose) for names, purpose in _OF_REPLICATION.items() if not grants.has_any(*names)]
     return lacks
 
 
