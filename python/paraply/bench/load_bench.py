@@ -213,11 +213,15 @@ class LoadBench:
         ours += [self._ours(log, "record", most, size) for size in self.sizes]
         ours += [self._ours(log, "record", most, "off"), self._ours(log, "preserve", most, "off")]
         if self.server.mariadb:  # MariaDB keeps no GTIDs with gaps, and its logs name no sessions: the levels are alike
-            return peers, [*ours, *(self._ours(log, "none", most, "off", level) for level in (_LEVELS[0], _LEVELS[-1]))]
+            ours += [self._ours(log, "none", most, "off", level) for level in (_LEVELS[0], _LEVELS[-1])]
+            return peers, [*ours, *(self._via_replication(log, most) if self.server.logs_replication() else ())]
         # Commits form groups only if the replay is logged.
         ours += [self._ours(log, "preserve", most, "off", level) for level in _LEVELS[1:]]
         ours.append(self._ours(log, "preserve", 2 * most, "off", _LEVELS[-1]))
-        return peers, [*ours, *(self._ours(log, "preserve", count, "off", via="replication") for count in (most, 2 * most))]
+        return peers, [*ours, *self._via_replication(log, most)]
+
+    def _via_replication(self, log: Path, most: int) -> list[Way]:
+        return [self._ours(log, "preserve", count, "off", via="replication") for count in (most, 2 * most)]
 
     def _ours(self, log: Path, gtid: str, workers: int, merge: str, level: str = "any-time", via: str = "sessions") -> Way:
         name = f"paraply, {gtid}, {workers} workers, merge {merge}"

@@ -25,6 +25,7 @@ DURABLE = (
     "--sync-binlog=1",
     "--log-bin=binlog",
     "--binlog-format=ROW",
+    "--log-slave-updates=ON",  # what is applied is logged under its own GTID, as MySQL does by default
     "--server-id=4294967295",  # used by no log: the applier skips events of its own id
     "--relay-log=relay",
     "--innodb-buffer-pool-size=256M",
@@ -74,6 +75,11 @@ class BenchServer:
             return [row for _, rows, _ in connection.query(statement) for row in rows]
         finally:
             connection.close()
+
+    def logs_replication(self) -> bool:
+        """Return True if a MariaDB logs what its own replication applies."""
+        ((on,),) = self.query("SELECT @@GLOBAL.log_bin AND @@GLOBAL.log_slave_updates")
+        return text(on) == "1"
 
     def user_databases(self) -> list[str]:
         """Return the databases that are not the server's own."""
