@@ -12,7 +12,7 @@ VARIABLE = re.compile(r"\bPARAPLY_[A-Z0-9_]*[A-Z0-9]\b(?!\{)")
 #: A line of the table in CONTRIBUTING.md: names, who sets them, meaning.
 ROW = re.compile(r"^\|((?: ?`PARAPLY_[A-Z0-9_]+`,?)+) \| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
 #: Of users, and documented for them.
-OF_USERS = {"PARAPLY_KEYRING", "PARAPLY_PASSWORD"}
+OF_USERS = {"PARAPLY_KEYRING", "PARAPLY_PASSWORD", "PARAPLY_STORAGE_OPTIONS"}
 CI = ".ci/run"
 SETTERS = {CI, "make", "manual"}
 

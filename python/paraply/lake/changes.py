@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from paraply._native import GtidSet, Transaction, TransactionBatch, WriteSets
     from paraply.applier.selection.filters import Filters
+    from paraply.logs.stop_point import StopPoint
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
 
@@ -69,6 +70,7 @@ class ChangeReader:
         kept: Definitions after these; None for a new lake.
         batch_rows: Row changes after which a part ends.
         batch_bytes: Bytes of the log that are read at once, at most.
+        stop: Point up to which the logs are read; None for their end.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class ChangeReader:
         kept: Sequence[Table] | None,
         batch_rows: int,
         batch_bytes: int,
+        stop: StopPoint | None = None,
     ) -> None:
         self._filters = filters
         self._executed = executed
@@ -101,7 +104,8 @@ class ChangeReader:
             tables=filters.native(),
             kept=None if kept is None else (kept, self._is_executed),
         )
-        reader = LogReader(paths, executed=executed.copy(), tables=filters.native())
+        ends = {} if stop is None else stop.reader_options()
+        reader = LogReader(paths, executed=executed.copy(), tables=filters.native(), **ends)
         limits = FeedLimits(min(_MOST_TRANSACTIONS, max(16, batch_rows)), min(_MOST_BYTES, batch_bytes))
         self._feed = Feed(reader, self._schema, self._native, rules, threaded=False, limits=limits)
         self._feed.seed(definitions)

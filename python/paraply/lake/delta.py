@@ -10,9 +10,10 @@ from deltalake import CommitProperties, DeltaTable, Schema, write_deltalake
 from deltalake import Transaction as AppTransaction
 from deltalake.exceptions import DeltaError
 
-from paraply.errors import ApplyFailed, RowNotFound
+from paraply.errors import ApplyFailed, RowNotFound, UsageError
 from paraply.lake.locking import local_folder, locked
 from paraply.lake.published import MARKER, Published, marker_rows, published_of
+from paraply.lake.store import ParquetFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -183,6 +184,13 @@ class DeltaStore:
         """Return the rows of a table at a version."""
         dataset = DeltaTable(self.uri(location), version=version).to_pyarrow_dataset()
         return dataset.scanner(columns=None if columns is None else list(columns)).to_reader()
+
+    def files(self, location: str, version: int) -> ParquetFiles:
+        """Return the Parquet files that hold exactly the rows of a table at a version."""
+        table = DeltaTable(self.uri(location), version=version)
+        if "deletionVectors" in (table.protocol().reader_features or ()):
+            raise UsageError(f"the lake's table {location} may have deletion vectors of another program: read it with Delta's own reader")
+        return ParquetFiles(tuple(map(str, table.file_uris())), {name: name for name in _plain_schema(table).names})
 
 
 def merge(table: DeltaTable, changes: Collapsed, key: Sequence[str], commit: CommitProperties | None = None) -> dict[str, Any]:

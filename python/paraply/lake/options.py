@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from paraply.applier.selection.filters import Filters
 from paraply.errors import UsageError
+from paraply.logs.stop_point import parse_stop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from paraply.logs.stop_point import StopPoint
     from paraply.schema.model import Table
 
 __all__ = ["BATCH_BYTES", "BATCH_ROWS", "LakeOptions"]
@@ -33,9 +35,10 @@ class LakeOptions:
         start_after: GTID set that the lake's tables hold already; None for a lake that is new, or that has a published state.
         batch_rows: Row changes after which a state is published, at the next end of a transaction.
         batch_bytes: Bytes of row changes after which one is; also how many are held in memory.
+        stop_at: Time in RFC 3339 with an offset, or GTID, as ``paraply apply --stop-at``; None for the end of the logs.
 
     Raises:
-        UsageError: A limit is not positive.
+        UsageError: A limit is not positive, or ``stop_at`` is neither a time nor a GTID.
     """
 
     logs: Sequence[Path | str]
@@ -46,8 +49,15 @@ class LakeOptions:
     start_after: str | None = None
     batch_rows: int = BATCH_ROWS
     batch_bytes: int = BATCH_BYTES
+    stop_at: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the limits."""
+        """Check the limits and the stop."""
         if self.batch_rows < 1 or self.batch_bytes < 1:
             raise UsageError("a batch has at least one row and one byte")
+        self.stop  # noqa: B018  raises if it is wrong
+
+    @property
+    def stop(self) -> StopPoint | None:
+        """Point up to which the logs are read."""
+        return parse_stop(self.stop_at)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply.errors import NoSuchTable, UsageError
-from paraply.lake.store import Store, check_form, open_store
+from paraply.lake.store import ParquetFiles, Store, check_form, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,6 +40,19 @@ class LakeTable:
     def batches(self, columns: Sequence[str] | None = None) -> pa.RecordBatchReader:
         """Return the rows as a stream."""
         return self._store.read(self.location, self.version, columns)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the table."""
+        return self._store.schema(self.location, self.version)
+
+    def files(self) -> ParquetFiles:
+        """Return the Parquet files that hold exactly these rows, for other readers.
+
+        Raises:
+            UsageError: Another program has marked rows of a file as deleted.
+        """
+        return self._store.files(self.location, self.version)
 
 
 class LakeState:

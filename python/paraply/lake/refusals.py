@@ -69,7 +69,12 @@ def placed(error: ParaplyError, transaction: Transaction) -> ParaplyError:
 
 
 def check_statements(
-    paths: Sequence[str], filters: Filters, start: Sequence[Table], executed: GtidSet, kept: Sequence[Table] | None
+    paths: Sequence[str],
+    filters: Filters,
+    start: Sequence[Table],
+    executed: GtidSet,
+    kept: Sequence[Table] | None,
+    end: tuple[int, int] | None = None,
 ) -> None:
     """Check all statements of the logs that are not executed yet, without decoding rows.
 
@@ -79,6 +84,7 @@ def check_statements(
         start: Definitions at the start of the logs.
         executed: Transactions that the lake holds.
         kept: Definitions after these; None for a new lake.
+        end: Number of the file and offset at which reading ends; None for the end of the logs.
 
     Raises:
         ParaplyError: A statement that the lake cannot follow, with its place.
@@ -86,8 +92,10 @@ def check_statements(
     catalog = SchemaCatalog()
     catalog.seed(start)
     pending: Callable[[], None] | None = None if kept is None else lambda: catalog.seed(kept)
-    for path in paths:
+    for number, path in enumerate(paths):
         for _, transaction in scan_log(path, _WHOLE, start=None, cuts=[], events=False).statements:
+            if end is not None and (number, transaction.offset) >= end:
+                return
             known = transaction.gtid is not None and transaction.gtid in executed
             if not known and pending is not None:
                 pending()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from paraply._extras import require_extra
@@ -17,9 +18,22 @@ if TYPE_CHECKING:
     from paraply.lake.collapse import Collapsed
     from paraply.lake.published import Published
 
-__all__ = ["FORMATS", "Store", "check_form", "open_store"]
+__all__ = ["FORMATS", "ParquetFiles", "Store", "check_form", "open_store"]
 
 FORMATS = ("delta", "iceberg")
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFiles:
+    """Files of a table at a version. A file may lack columns that were added later, which are null in all its rows.
+
+    Attributes:
+        paths: Paths or URLs.
+        names: For each column of the table its name in the files.
+    """
+
+    paths: tuple[str, ...]
+    names: Mapping[str, str]
 
 
 class Store(Protocol):
@@ -83,6 +97,13 @@ class Store(Protocol):
 
     def read(self, location: str, version: int, columns: Sequence[str] | None = None) -> pa.RecordBatchReader:
         """Return the rows of a table at a version."""
+
+    def files(self, location: str, version: int) -> ParquetFiles:
+        """Return the Parquet files that hold exactly the rows of a table at a version.
+
+        Raises:
+            UsageError: Another program has marked rows of a file as deleted.
+        """
 
 
 def open_store(into: str, form: str) -> Store:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from paraply._native import GtidSet
+from paraply.analysis.parts import place_of
 from paraply.errors import ParaplyError, Stopped, UsageError
 from paraply.lake.changes import ChangeReader, Part
 from paraply.lake.continuation import check_continuation, source_of
@@ -107,7 +108,11 @@ class LakeWriter:
             check_continuation(files, before, self._options.start_after)
             run = _Run(self._options, store, before, self.report, self._filters, source_of(files))
             self.report.notes = unused_names(paths, self._filters)
-            check_statements(paths, self._filters, self._options.definitions, run.executed, run.kept)
+            stop = self._options.stop
+            if stop is not None and stop.after is not None and stop.after in run.executed:
+                return self.report
+            end = None if stop is None else place_of(paths, stop)
+            check_statements(paths, self._filters, self._options.definitions, run.executed, run.kept, end)
             run.begin()
             for part in run.parts(paths):
                 run.take(part)
@@ -172,7 +177,8 @@ class _Run:
     def parts(self, paths: list[str]) -> Any:
         """Yield the parts of the logs that are not executed."""
         options = self._options
-        reader = ChangeReader(paths, self._filters, options.definitions, self.executed, self.kept, options.batch_rows, options.batch_bytes)
+        limits = (options.batch_rows, options.batch_bytes)
+        reader = ChangeReader(paths, self._filters, options.definitions, self.executed, self.kept, *limits, options.stop)
         self.tables.definition = reader.definition
         failure: ParaplyError | None = None
         iterator = iter(reader)

@@ -15,12 +15,12 @@ except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(f"paraply.spark needs the package {missing.name}: pip install 'paraply[spark]'", name=missing.name) from None
 
 from paraply.spark.analyze import analyze
-from paraply.spark.apply import apply_batch, apply_upto
+from paraply.spark.batch import apply_batch, apply_upto, lake, lake_batch
 from paraply.spark.dependencies import dependencies
 from paraply.spark.failures import unwrap
 from paraply.spark.functions import gtid_subset, gtid_subtract, write_set_hash, write_set_hash_pandas
 from paraply.spark.setup import register, session
-from paraply.spark.table import current, history
+from paraply.spark.table import current, history, read_lake, update_current
 from paraply.spark.workload import conflicts, parallelism
 
 __all__ = [
@@ -33,10 +33,14 @@ __all__ = [
     "gtid_subset",
     "gtid_subtract",
     "history",
+    "lake",
+    "lake_batch",
     "parallelism",
+    "read_lake",
     "register",
     "session",
     "unwrap",
+    "update_current",
     "write_set_hash",
     "write_set_hash_pandas",
 ]

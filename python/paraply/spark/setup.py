@@ -13,6 +13,7 @@ from paraply.spark.failures import say_first
 from paraply.spark.functions import register_functions
 from paraply.spark.quiet import quiet_start
 from paraply.spark.source import BinlogSource
+from paraply.spark.storage import share_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,11 +71,13 @@ def register(spark: SparkSession) -> None:
     """Register the data source ``binlog`` and the functions with a session, and let its tasks run this interpreter.
 
     The first line of Spark's error then shows a paraply error that a task has raised, and ``DataFrame.explain`` ends with the options by
-    which the source leaves out data.
+    which the source leaves out data. Tasks get the credentials of storages in the session's configuration, such as ``fs.s3a.access.key``:
+    call this again after they change.
     """
     use_this_interpreter(spark)
     say_first()
     explain_options()
+    share_storage(spark)
     spark.dataSource.register(BinlogSource)
     register_functions(spark)
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.schema import sanitize_column_names
 
 from paraply.errors import ApplyFailed, UsageError
 from paraply.lake.iceberg.files import Files, Rewriting
 from paraply.lake.iceberg.schema import described, evolve, go_back, storable
 from paraply.lake.locking import local_folder, locked
 from paraply.lake.published import MARKER, Published, marker_rows, marker_schema, published_of
+from paraply.lake.store import ParquetFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -185,6 +187,17 @@ class IcebergStore:
         """Return the rows of a table at a snapshot."""
         fields = ("*",) if columns is None else tuple(columns)
         return self._table(location).scan(snapshot_id=version, selected_fields=fields).to_arrow_batch_reader()
+
+    def files(self, location: str, version: int) -> ParquetFiles:
+        """Return the Parquet files that hold exactly the rows of a table at a snapshot."""
+        table = self._table(location)
+        tasks = list(table.scan(snapshot_id=version).plan_files())
+        if any(task.delete_files for task in tasks):
+            raise UsageError(f"the lake's table {location} has delete files of another program: read it with Iceberg's own reader")
+        schema = self._schema(table, version)
+        stored = sanitize_column_names(schema)
+        names = {column.name: kept.name for column, kept in zip(schema.fields, stored.fields, strict=True)}
+        return ParquetFiles(tuple(task.file.file_path for task in tasks), names)
 
     def _at(self, location: str, version: int) -> Table:
         """Return a table whose newest snapshot is the expected one."""

@@ -14,6 +14,7 @@ from paraply.errors import ConnectionFailed, ParaplyError, UsageError
 from paraply.logs.file_names import split_name
 from paraply.logs.inputs.compression import plain_name, write
 from paraply.logs.inputs.locations import CLOUD_SCHEMES, WEB_SCHEMES
+from paraply.logs.inputs.storage_options import storage_options_for
 from paraply.logs.inputs.web import download, shown
 
 if TYPE_CHECKING:
@@ -133,8 +134,9 @@ def store_of(url: str, folder: str, purpose: str = "reading") -> Any:
     from obstore.store import from_url
 
     options: Any = {"allow_http": True}
+    config: Any = storage_options_for(folder) or None
     try:
-        return from_url(folder, client_options=options)
+        return from_url(folder, config=config, client_options=options)
     except Exception as error:
         raise UsageError(f"{shown(url)}: {first_line(error)}") from None
 

@@ -1,7 +1,8 @@
-"""Tables from their changes: the current rows, and their history."""
+"""Tables from their changes: the current rows, their history, and rows that are kept in a lake."""
 
 from __future__ import annotations
 
 from paraply.spark.table.state import current, history
+from paraply.spark.table.stored import read_lake, update_current
 
-__all__ = ["current", "history"]
+__all__ = ["current", "history", "read_lake", "update_current"]

@@ -15,6 +15,7 @@ from paraply.errors import UsageError
 from paraply.spark.failures import MARK
 from paraply.spark.loading import Load
 from paraply.spark.options import Options
+from paraply.spark.storage import with_storage
 from paraply.spark.table.checks import check_documents, check_line, starts_empty
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ class TableChanges:
         given = {"mode": "rows", "values": "typed", "tables": table, "earlier_tables": "false", "statements": "false", **more}
         given |= {"at": at} if at is not None else {}
         options = Options.of({**given, **places_of(logs)})
-        load = Load.of(options)
+        with with_storage(spark):
+            load = Load.of(options)
         plan, line = cast("TablePlan", load.plan), cast("Line", load.line)
         check_line(table, line, load.copies[0])
         emptied = emptied_by(load, line)

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraply.applier import Applier
-from paraply.errors import ParaplyError, UsageError
-from paraply.spark.failures import marked, unwrap
+from paraply.errors import ParaplyError
+from paraply.spark.batch.end import end_of
+from paraply.spark.batch.series import logs_up_to
+from paraply.spark.failures import marked
 from paraply.targets import make_target
 
 if TYPE_CHECKING:
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from paraply.applier import ApplyReport
 
 __all__ = ["apply_batch", "apply_upto"]
-
-COLUMNS = ("position", "gtid", "file")
 
 
 def apply_batch(
@@ -79,23 +79,9 @@ def apply_upto(batch: DataFrame, url: str | None, *, folder: Path | str | None =
         UsageError: A column is missing, or the logs have no GTIDs.
         ParaplyError: The applier fails.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    missing = [name for name in COLUMNS if name not in batch.columns]
-    if missing:
-        raise UsageError(f"the batch has no column `{missing[0]}`: its end is found by {', '.join(COLUMNS)}")
-    try:
-        files = batch.groupBy("file").agg(F.max("position").alias("last"), F.max_by("gtid", "position").alias("gtid")).collect()
-    except Exception as error:
-        raise unwrap(error) from None
-    if not files:
+    end = end_of(batch, "apply it with `paraply apply`")
+    if end is None:
         return None
-    files.sort(key=lambda row: row["last"])
-    last = files[-1]["gtid"]
-    if not last:
-        raise UsageError(
-            f"{files[-1]['file']} has no GTIDs, by which a batch could end: apply it with `paraply apply`", file=files[-1]["file"]
-        )
     target = make_target(url, folder=None if folder is None else Path(folder))
-    with Applier([row["file"] for row in files], target, stop_at=last, **options) as applier:
+    with Applier(logs_up_to(end.logs, end.logs[0]), target, stop_at=end.gtid, **options) as applier:
         return applier.run()
