@@ -1,14 +1,15 @@
-"""Memory of this process and all of its children."""
+"""Memory and CPU time of this process and all of its children."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
 
-__all__ = ["PeakMemory"]
+__all__ = ["PeakMemory", "processor_seconds"]
 
 
 class PeakMemory:
@@ -68,3 +69,12 @@ def proportional(process: int) -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+
+
+def processor_seconds() -> float:
+    """Return the CPU time of this process and its descendants so far, with those that have ended and were waited for."""
+    ticks = 0
+    for process in tree(os.getpid()):
+        with contextlib.suppress(OSError):
+            ticks += sum(map(int, Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")

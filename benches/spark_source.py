@@ -2,6 +2,7 @@
 
 python benches/spark_source.py LOG --bytes 1000000000
 python benches/spark_source.py LOG --peer   (needs `pip install mysql-replication`)
+python benches/spark_source.py LOG --alone --bytes 200000000
 
 The log is repeated: its transactions follow one another again with other GTIDs and positions until the file is large enough. A number of
 cores means that all processes of Spark, the JVM and Python's workers, are bound to them. The JVM has the same collector on one core, where
@@ -24,7 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from process_tree import PeakMemory
+from process_tree import PeakMemory, processor_seconds
 from repeated_log import repeat
 
 import paraply
@@ -44,6 +45,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=1)
     options.add_argument("--large", type=Path, help="the large log, kept between runs")
     options.add_argument("--peer", action="store_true", help="compare with python-mysql-replication, on the log itself")
+    options.add_argument("--alone", action="store_true", help="compare mode rows with paraply.rows in one process, in CPU seconds")
     options.add_argument("--only", nargs=2, metavar=("MODE", "CORES"), help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.peer:
@@ -55,6 +57,9 @@ def main() -> None:
             large = given.large or Path(folder) / "binlog.000001"
             if not large.exists():
                 repeat(given.log, large, given.bytes)
+            if given.alone:
+                print(json.dumps(beside_one_process(given, large)), flush=True)
+                return
             for mode in given.modes:
                 print(json.dumps(compare(given, large, mode)), flush=True)
 
@@ -87,12 +92,28 @@ def read(log: Path, large: Path, mode: str, cores: int, split: str) -> dict[str,
         rows = source.option("split", split).option("columns", "position").load(str(large))
         frame = spark.read.format("binlog").options(mode=mode, split=split).load(str(large))
         memory.restart()
-        started = time.monotonic()
+        started, used = time.monotonic(), processor_seconds()
         frame.write.format("noop").mode("overwrite").save()
-        seconds = time.monotonic() - started
-        found = {"seconds": seconds, "rows": rows.count(), "peak_megabytes": round(memory.peak / 1e6)}
+        seconds, used = time.monotonic() - started, processor_seconds() - used
+        found = {"seconds": seconds, "processor_seconds": used, "rows": rows.count(), "peak_megabytes": round(memory.peak / 1e6)}
         spark.stop()
     return found
+
+
+def beside_one_process(given: argparse.Namespace, large: Path) -> dict[str, Any]:
+    """Measure mode rows of Spark on two cores, and ``paraply.rows`` in one process, on the same log in turn, in CPU seconds of all processes."""
+    sum(batch.num_rows for batch in paraply.rows(given.log))
+    alone, spark = [], []
+    for _ in range(given.rounds):
+        command = [sys.executable, __file__, str(given.log), "--large", str(large), "--split", given.split, "--only", "rows", "2"]
+        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        spark.append(found["processor_seconds"])
+        started = time.process_time()
+        rows = sum(batch.num_rows for batch in paraply.rows(large))
+        alone.append(time.process_time() - started)
+    ratio = round(statistics.median(one / other for one, other in zip(spark, alone, strict=True)), 2)
+    seconds = [round(statistics.median(each), 2) for each in (spark, alone)]
+    return {"alone": True, "rows": rows, "spark_rows": found["rows"], "processor_seconds": seconds, "ratio": ratio}
 
 
 def beside_the_peer(log: Path, rounds: int) -> None:

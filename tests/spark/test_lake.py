@@ -83,7 +83,7 @@ def test_a_stream_is_written_exactly_once(spark: SparkSession, logs: Logs, tmp_p
         assert same(read_lake(spark, into, table), current(spark, pattern, table, gaps="false"))
 
 
-@pytest.mark.parametrize("form", ["delta", "iceberg"])
+@pytest.mark.parametrize("form", ["delta", pytest.param("iceberg", marks=pytest.mark.slow)])
 def test_a_load_is_written_up_to_its_last_transaction(spark: SparkSession, logs: Logs, tmp_path: Path, form: str) -> None:
     pattern, into = logs.write(5), str(tmp_path / "lake")
     source = spark.read.format("binlog").option("gaps", "true")

@@ -120,6 +120,38 @@ def test_a_history_has_each_version_once(spark: SparkSession, altered: Altered) 
         assert versions.where((since <= number) & (until.isNull() | (until > number))).count() == count
 
 
+VERSIONS = """
+with emptied as (
+    select position, gtid, committed_at, row_number() over (order by position) as epoch from change where operation = 'truncate'),
+ends as (
+    select position, row, 0 as part, key_before.k as k, if(true, null, after) as image, gtid, committed_at from change
+    where operation = 'delete' or operation = 'update' and key_before.k <> key_after.k),
+begins as (
+    select position, row, 1 as part, key_after.k as k, after as image, gtid, committed_at from change
+    where operation in ('insert', 'update')),
+steps as (
+    select step.*, 1 + size(filter(emptied_at, at -> at < step.position)) as epoch
+    from (select * from ends union all select * from begins) as step
+    cross join (select collect_list(position) as emptied_at from emptied)),
+followed as (
+    select *, lead(struct(position, gtid, committed_at)) over (partition by epoch, k order by position, row, part) as next from steps)
+select image.*, followed.committed_at as valid_from, coalesce(next.committed_at, emptied.committed_at) as valid_to,
+    followed.gtid as from_gtid, coalesce(next.gtid, emptied.gtid) as to_gtid, coalesce(next.gtid, emptied.gtid) is null as is_current
+from followed left join emptied using (epoch)
+where image is not null and (next is null or next.position <> followed.position)"""
+
+
+def test_a_history_is_that_of_sql_on_parquet(spark: SparkSession, altered: Altered, tmp_path: Path) -> None:
+    options = {"mode": "rows", "values": "typed", "tables": "d.t", "earlier_tables": "false"}
+    rows = spark.read.format("binlog").options(**options).load(altered.logs)
+    rows.drop("ordering").write.parquet(f"{tmp_path}/change")
+    spark.read.parquet(f"{tmp_path}/change").createOrReplaceTempView("change")
+    expected, found = spark.sql(VERSIONS).cache(), history(spark, altered.logs, "d.t").cache()
+    assert found.dtypes == expected.dtypes
+    assert found.count() == expected.count() > 50
+    assert found.exceptAll(expected).count() == 0
+
+
 def test_a_table_without_a_key_is_counted(spark: SparkSession, altered: Altered) -> None:
     found = current(spark, altered.logs, "d.bag")
     assert sorted(map(tuple, found.collect()), key=str) == sorted(altered.keyless, key=str)
