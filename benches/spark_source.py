@@ -101,7 +101,7 @@ def read(log: Path, large: Path, mode: str, cores: int, split: str) -> dict[str,
 
 
 def beside_one_process(given: argparse.Namespace, large: Path) -> dict[str, Any]:
-    """Measure mode rows of Spark on two cores, and ``paraply.rows`` in one process, on the same log in turn, in CPU seconds of all processes."""
+    """Measure mode rows on Spark, and ``paraply.rows`` in one process, on the same log in turn, in CPU seconds of all processes."""
     sum(batch.num_rows for batch in paraply.rows(given.log))
     alone, spark = [], []
     for _ in range(given.rounds):

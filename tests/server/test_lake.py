@@ -372,3 +372,21 @@ def test_defaults_in_older_rows_are_those_of_the_server(source: Source, tmp_path
     write(source.log(), tmp_path / "lake")
     old, new = sorted(read(str(tmp_path / "lake"))["lake.t"].to_arrow().to_pylist(), key=lambda row: row["id"])
     assert {**old, "id": 2} == new
+
+
+@pytest.mark.mariadb
+def test_a_lake_stops_at_a_transaction(source: Source, tmp_path: Path) -> None:
+    into, log = tmp_path / "lake", source.log()
+    source.run("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    first = str(source.run("SELECT @@last_gtid")[0][0])
+    source.run("INSERT INTO t VALUES (2)", "CREATE TABLE keyless (id INT)", "INSERT INTO t VALUES (3)")
+    with pytest.raises(UsageError, match="is not in these logs"):
+        write(log, into, stop_at="7-7-7")
+    assert publications(str(into)) == []
+    done = write(log, into, stop_at=first)  # what comes later is not looked at
+    assert (done.published, done.executed) == (1, first)
+    assert read(str(into))["lake.t"].to_arrow().to_pylist() == [{"id": 1}]
+    assert write(log, into, stop_at=first).published == 0
+    with pytest.raises(ParaplyError, match=r"--exclude-table lake\.keyless"):
+        write(log, into)
+    assert read(str(into)).gtids == first

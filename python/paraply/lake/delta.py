@@ -11,9 +11,9 @@ from deltalake import Transaction as AppTransaction
 from deltalake.exceptions import DeltaError
 
 from paraply.errors import ApplyFailed, RowNotFound, UsageError
+from paraply.lake.files import ParquetFiles
 from paraply.lake.locking import local_folder, locked
 from paraply.lake.published import MARKER, Published, marker_rows, published_of
-from paraply.lake.store import ParquetFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

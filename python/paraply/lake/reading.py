@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply.errors import NoSuchTable, UsageError
-from paraply.lake.store import ParquetFiles, Store, check_form, open_store
+from paraply.lake.store import Store, check_form, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
+    from paraply.lake.files import ParquetFiles
     from paraply.lake.published import Published, PublishedTable
 
 __all__ = ["LakeState", "LakeTable", "publications", "read"]

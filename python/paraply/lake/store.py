@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from paraply._extras import require_extra
@@ -16,24 +15,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from paraply.lake.collapse import Collapsed
+    from paraply.lake.files import ParquetFiles
     from paraply.lake.published import Published
 
-__all__ = ["FORMATS", "ParquetFiles", "Store", "check_form", "open_store"]
+__all__ = ["FORMATS", "Store", "check_form", "open_store"]
 
 FORMATS = ("delta", "iceberg")
-
-
-@dataclass(frozen=True, slots=True)
-class ParquetFiles:
-    """Files of a table at a version. A file may lack columns that were added later, which are null in all its rows.
-
-    Attributes:
-        paths: Paths or URLs.
-        names: For each column of the table its name in the files.
-    """
-
-    paths: tuple[str, ...]
-    names: Mapping[str, str]
 
 
 class Store(Protocol):

@@ -10,11 +10,11 @@ from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.schema import sanitize_column_names
 
 from paraply.errors import ApplyFailed, UsageError
+from paraply.lake.files import ParquetFiles
 from paraply.lake.iceberg.files import Files, Rewriting
 from paraply.lake.iceberg.schema import described, evolve, go_back, storable
 from paraply.lake.locking import local_folder, locked
 from paraply.lake.published import MARKER, Published, marker_rows, marker_schema, published_of
-from paraply.lake.store import ParquetFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
