@@ -25,6 +25,7 @@ python benches/spark_dependencies.py --transactions 1000000 --rounds 3 --barrier
 python benches/spark_dependencies.py --transactions 1000000 2000000 4000000 8000000 16000000 --ways ours native
 python benches/spark_source.py binlog.000001 --bytes 1000000000
 python benches/spark_source.py binlog.000001 --peer
+python benches/spark_source.py binlog.000001 --alone --bytes 200000000 --rounds 3
 python tools/spark_speed.py FILE...
 ```
 """
@@ -71,23 +72,41 @@ full row metadata), without imports.
 |---:|---:|---:|---:|
 """
 
+ALONE = """
+## Row changes beside one process
+
+CPU seconds of all processes in mode `rows`, all columns, on Spark, and of `paraply.rows` in one process, on the same log in turn. The
+difference is the conversion of maps from Arrow to Spark's rows, the tasks, and the JVM itself: use Spark for logs that one machine does not
+read fast enough.
+
+| rows | on Spark | in one process | ratio |
+|---:|---:|---:|---:|
+"""
+
 
 def main(paths: list[str]) -> int:
     """Write the page."""
     lines = [json.loads(line) for path in paths for line in Path(path).read_text(encoding="utf-8").splitlines() if line.startswith("{")]
-    wrong = [line for line in lines if line.get("equal") is False or line.get("rows") != line.get("peer_rows", line.get("rows"))]
+    wrong = [line for line in lines if line.get("equal") is False or not same_rows(line)]
     if wrong:
         raise SystemExit(f"two variants gave different results: {wrong[0]}")
     compared = {(line["transactions"], line["barriers"]): line for line in lines if "sql" in line.get("seconds", {})}
     curve = {line["transactions"]: line for line in lines if "transactions" in line and "sql" not in line["seconds"]}
     modes = {line["mode"]: line for line in lines if "mode" in line}
+    alone = [line for line in lines if line.get("alone")][-1:]
     peers = [line for line in lines if "peer_rows" in line][-1:]
     text = HEAD + WAYS + "".join(compared_row(compared[key]) for key in sorted(compared, key=lambda key: (-key[1], key[0])))
     text += CURVE + "".join(curve_row(curve[size]) for size in sorted(curve))
     text += SOURCE + "".join(source_row(line) for line in modes.values()) if modes else ""
     text += PEER + "".join(peer_row(line) for line in peers) if peers else ""
+    text += ALONE + "".join(alone_row(line) for line in alone) if alone else ""
     PAGE.write_text(text, encoding="utf-8")
     return 0
+
+
+def same_rows(line: dict[str, Any]) -> bool:
+    """Return True unless two variants found different numbers of rows."""
+    return all(line[name] == line["rows"] for name in ("peer_rows", "spark_rows") if name in line)
 
 
 def compared_row(line: dict[str, Any]) -> str:
@@ -118,6 +137,12 @@ def source_row(line: dict[str, Any]) -> str:
     one, two = line["seconds"]["1"], line["seconds"]["2"]
     rows, held = max(line["rows"]), line["peak_megabytes"]["2"] / 1000
     return f"| `{line['mode']}` | {rows:,} | {one:.1f} | {two:.1f} | {one / two:.2f} | {held:.1f} GB |\n"
+
+
+def alone_row(line: dict[str, Any]) -> str:
+    """Return the row of Spark beside one process."""
+    spark, process = line["processor_seconds"]
+    return f"| {line['rows']:,} | {spark:.1f} | {process:.1f} | {line['ratio']:.1f} |\n"
 
 
 def peer_row(line: dict[str, Any]) -> str:

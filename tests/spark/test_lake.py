@@ -52,10 +52,15 @@ def logs(demo_log: Path, tmp_path: Path) -> Logs:
     return Logs(demo_log, tmp_path / "logs")
 
 
+def texts(frame: DataFrame) -> list[str]:
+    """Return the rows of a frame as text, in order."""
+    return sorted(str(row.asDict()) for row in frame.collect())
+
+
 def same(one: DataFrame, other: DataFrame) -> bool:
-    """Return True if two frames have the same rows."""
-    left, right = (sorted(map(str, (row.asDict() for row in frame.collect()))) for frame in (one, other))
-    return left == right and len(left) > 5
+    """Return True if two frames have the same rows, and some."""
+    rows = texts(one)
+    return rows == texts(other) and len(rows) > 5
 
 
 def test_a_stream_is_written_exactly_once(spark: SparkSession, logs: Logs, tmp_path: Path) -> None:
@@ -79,8 +84,8 @@ def test_a_stream_is_written_exactly_once(spark: SparkSession, logs: Logs, tmp_p
     assert sum(report.transactions for report in reports) == added
     numbers = publications(str(into))
     assert numbers == list(range(1, len(numbers) + 1))
-    for table in TABLES:
-        assert same(read_lake(spark, into, table), current(spark, pattern, table, gaps="false"))
+    assert read_lake(spark, into, "shop.customer").count() == 500
+    assert same(read_lake(spark, into, "shop.tag"), current(spark, pattern, "shop.tag"))
 
 
 @pytest.mark.parametrize("form", ["delta", pytest.param("iceberg", marks=pytest.mark.slow)])
@@ -100,22 +105,16 @@ def test_a_load_is_written_up_to_its_last_transaction(spark: SparkSession, logs:
 
 
 def test_a_stored_table_is_updated_by_what_is_new(spark: SparkSession, logs: Logs, tmp_path: Path) -> None:
-    into = tmp_path / "customers"
-    pattern = logs.write(3)
-    assert same(
-        update_current(spark, pattern, "shop.customer", into, at=logs.gtids[0]), current(spark, pattern, "shop.customer", at=logs.gtids[0])
-    )
-    assert same(update_current(spark, pattern, "shop.customer", into), current(spark, pattern, "shop.customer"))
-    logs.write(5)
-    whole = current(spark, pattern, "shop.customer").toPandas()
+    into, pattern = tmp_path / "tags", logs.write(5)
+    at, whole = current(spark, pattern, "shop.tag", at=logs.gtids[1]), texts(current(spark, pattern, "shop.tag"))
+    assert texts(update_current(spark, pattern, "shop.tag", into, at=logs.gtids[1])) == texts(at) != whole
     for number in (1, 2):  # what is stored needs no logs
         (logs.folder / f"relay.{number:06}").unlink()
-    later = update_current(spark, pattern, "shop.customer", into)
-    assert sorted(map(str, later.toPandas().to_dict("records"))) == sorted(map(str, whole.to_dict("records")))
+    assert texts(update_current(spark, pattern, "shop.tag", into)) == whole
     (logs.folder / "relay.000003").unlink()
-    assert later.count() == update_current(spark, pattern, "shop.customer", into).count()
+    assert texts(update_current(spark, pattern, "shop.tag", into)) == whole
     with pytest.raises(UsageError, match="filters"):
-        update_current(spark, pattern, "shop.tag", into)
+        update_current(spark, pattern, "shop.customer", into)
 
 
 def test_wrong_arguments_are_told_before_anything_is_read(spark: SparkSession, logs: Logs, tmp_path: Path) -> None:
