@@ -83,7 +83,10 @@ class LakeTarget:
         if places["schema_dump"] and places["schema_from"]:
             raise UsageError("schema_dump and schema_from are both definitions at the start of the logs: give one of them")
         made = cls(str(target), form, filters, **places, batch_rows=int(rows), batch_bytes=int(megabytes) << 20)
-        open_store(made.into, made.form)
+        try:
+            open_store(made.into, made.form)
+        except UsageError as error:
+            raise in_python(error) from error.__cause__
         made.options([], None)
         return made
 

@@ -50,13 +50,16 @@ def read_lake(
     >>> read_lake(None, "/lake", "shop.product", format="parquet")
     Traceback (most recent call last):
     ...
-    paraply.errors.UsageError: --format parquet: give delta or iceberg
+    paraply.errors.UsageError: format parquet: give delta or iceberg
     """
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import StructField, StructType
 
-    found = read(str(target), format, publication=publication)[table]
+    try:
+        found = read(str(target), format, publication=publication)[table]
+    except UsageError as error:
+        raise in_python(error) from error.__cause__
     schema, files = from_arrow_schema(found.schema, prefer_timestamp_ntz=True), found.files()
     if not files.paths:
         return spark.createDataFrame([], schema)
