@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from paraply.errors import ServerError, UsageError
-from paraply.targets.mysql.gtid_position import held_by_replication, source_position
 from paraply.targets.mysql.sql import Connection, rows_of, to_int, to_text
 
 if TYPE_CHECKING:
@@ -334,6 +333,8 @@ class MariaDbPreserve(GtidMode):
         """Return the GTIDs that are applied according to the target's own GTID state."""
         if not self._live:
             return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_binlog_pos"))[0][0])
+        from paraply.targets.mysql.gtid_position import source_position
+
         own, state = rows_of(connection.query("SELECT @@GLOBAL.server_id, @@GLOBAL.gtid_binlog_state"))[0]
         return source_position(to_text(state), to_int(own))
 
@@ -345,6 +346,8 @@ class MariaDbReplicated(MariaDbPreserve):
 
     def own_executed(self, connection: Connection) -> str:
         """Return the GTIDs that are applied according to the target's own GTID state."""
+        from paraply.targets.mysql.gtid_position import held_by_replication
+
         return held_by_replication(connection)
 
 

@@ -13,7 +13,6 @@ from paraply.targets.ddl_answer import name_way_on
 from paraply.targets.mysql.batch_commit import apply_and_commit
 from paraply.targets.mysql.ddl.statement import StatementRunner
 from paraply.targets.mysql.errors import cascade_hint, explain, interrupted, names_a_row, table_of
-from paraply.targets.mysql.rows.conflicts import definitions_of, record_along, record_apart, resolve_rows
 from paraply.targets.mysql.rows.row_finder import FoundRow, RowFinder
 from paraply.targets.mysql.rows.sequences import row_statements
 from paraply.targets.mysql.sql import query_all, rows_of, to_text
@@ -296,6 +295,8 @@ class MySqlSession:
         return [*settings, *context.mode.start(block.first_gtid), guard]
 
     def _apply_resolving(self, block: Block) -> list[Conflict]:
+        from paraply.targets.mysql.rows.conflicts import definitions_of, record_along, record_apart, resolve_rows
+
         context = self._context
         self.check_tables(block, block)
         self.send_format(block)

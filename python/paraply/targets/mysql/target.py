@@ -25,7 +25,6 @@ from paraply.targets.mysql.progress.recovery import settle_at_start, settle_bloc
 from paraply.targets.mysql.progress.status_row import MySqlStatusRow, open_status_row
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.replica_mode import choose, earlier_executed
-from paraply.targets.mysql.rows.conflicts import create_conflict_table, remove_uncommitted
 from paraply.targets.mysql.rows.foreign_keys import References, may_ask
 from paraply.targets.mysql.rows.last_writer import MySqlLastWriter
 from paraply.targets.mysql.server_version import ServerKind
@@ -348,9 +347,9 @@ class MySqlTarget:
         progress, ledger = _read_progress(control, plan, channel, stored)
         progress.notes.extend([mode.note, *settled])
         progress.diverged = read_diverged(control, plan.channel)
-        create_conflict_table(control, plan.on_conflict)
-        if mode.name == "preserve":
-            remove_uncommitted(control, plan.channel, progress.executed)
+        from paraply.targets.mysql.rows.conflicts import begin_conflicts
+
+        begin_conflicts(control, plan, mode, progress.executed)
         self._context = MySqlContext(
             connect=channel.connect,
             server=server,

@@ -10,7 +10,6 @@ from paraply.errors import LogNotUnderstood, ServerError
 from paraply.logs.statement_text import StatementText, read_statement_text
 from paraply.schema.ddl.statement_kind import StatementKind, check_version_comments
 from paraply.targets.mysql.ddl.context import context_statements, statement_rules
-from paraply.targets.mysql.ddl.own_database import check_own_statement
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import query_all
 
@@ -97,6 +96,8 @@ def read_statement(
         LogNotUnderstood: The target cannot run the statement with the same effect as on the source.
         UsageError: The statement would change paraply's own tables.
     """
+    from paraply.targets.mysql.ddl.own_database import check_own_statement
+
     read = read_statement_text(statement, mariadb=log.mariadb, version=log.version, has_rows=has_rows)
     text = read.text
     rules = statement_rules(statement, server)

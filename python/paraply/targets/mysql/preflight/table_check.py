@@ -11,7 +11,6 @@ from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
 from paraply.schema.readers.live import by_last_column
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.name_case import NameCase
-from paraply.targets.mysql.ddl.own_database import check_own_rows
 from paraply.targets.mysql.preflight.column_check import TargetColumn, check_extra, compare_columns, may_end_in_hidden, without_hidden
 from paraply.targets.mysql.preflight.privileges import Lack, account, lack_message
 from paraply.targets.mysql.preflight.session_dependence import COLUMNS, SessionDependence
@@ -132,6 +131,8 @@ class TableChecker:
                     self._checked.add(key)
 
     def _check_table(self, connection: Connection, table_map: TableMap, version: tuple[int, int, int]) -> None:
+        from paraply.targets.mysql.ddl.own_database import check_own_rows
+
         check_own_rows(table_map.database, table_map.table)
         self.names.check_rows(table_map.database, table_map.table)
         name = f"{table_map.database}.{table_map.table}"

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.conflicts import Conflict
     from paraply.targets.mysql.context import MySqlContext
+    from paraply.targets.mysql.gtid_mode import GtidMode
+    from paraply.targets.protocol import ApplyPlan
 
-__all__ = ["create_conflict_table", "definitions_of", "record_along", "record_apart", "remove_uncommitted", "resolve_rows"]
+__all__ = ["begin_conflicts", "definitions_of", "record_along", "record_apart", "resolve_rows"]
 
 _TABLE = """CREATE TABLE IF NOT EXISTS paraply.conflict (
   id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -95,10 +97,19 @@ def definitions_of(context: MySqlContext, connection: Connection, block: Block) 
     }
 
 
-def create_conflict_table(connection: Connection, mode: OnConflict) -> None:
-    """Create the table of conflicts if a run may write to it."""
-    if mode is not OnConflict.STOP and not _exists(connection):
+def begin_conflicts(connection: Connection, plan: ApplyPlan, mode: GtidMode, executed: GtidSet) -> None:
+    """Create the table of conflicts if the run may write to it, and remove what an earlier run recorded and did not commit.
+
+    Args:
+        connection: A connection that is not logged.
+        plan: The run, which has taken over its channel.
+        mode: Its GTID mode. Under ``preserve`` conflicts are recorded before their transaction is committed.
+        executed: The GTIDs that the target holds.
+    """
+    if plan.on_conflict is not OnConflict.STOP and not _exists(connection):
         connection.query(_TABLE)
+    if mode.name == "preserve":
+        _remove_uncommitted(connection, plan.channel, executed)
 
 
 def record_along(context: MySqlContext, connection: Connection, block: Block, conflicts: Sequence[Conflict]) -> None:
@@ -119,14 +130,7 @@ def record_apart(context: MySqlContext, block: Block, conflicts: Sequence[Confli
         connection.query("COMMIT")
 
 
-def remove_uncommitted(connection: Connection, channel: str, executed: GtidSet) -> None:
-    """Remove conflicts of transactions that a run of mode ``preserve`` did not commit.
-
-    Args:
-        connection: A connection that is not logged.
-        channel: The channel, which this run has taken over.
-        executed: The GTIDs that the target holds.
-    """
+def _remove_uncommitted(connection: Connection, channel: str, executed: GtidSet) -> None:
     if not _exists(connection):
         return
     name = text_literal(channel)
