@@ -20,7 +20,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn folder(test: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("paraply-rewrite-{}-{test}", std::process::id()));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("rewrite-{test}"));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     folder

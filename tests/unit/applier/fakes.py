@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import sys
 import tempfile
 import time
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DIRECTORY = Path(tempfile.mkdtemp(prefix="paraply-fake-logs-"))
+atexit.register(shutil.rmtree, _DIRECTORY, ignore_errors=True)
 LOG = str(_DIRECTORY / "binlog.000001")
 NEXT_LOG = str(_DIRECTORY / "binlog.000002")
 OTHER_LOG = str(_DIRECTORY / "other.000001")
