@@ -48,7 +48,7 @@ def test_r32_a_row_that_is_missing(database: Database, log: Path, workers: str) 
 
 def test_r32_a_row_that_is_there_already(database: Database, log: Path) -> None:
     database.sql("INSERT INTO errs.item VALUES (3,'other',0)")
-    check_failed_at(apply(log, database.url), "ApplyFailed", log, 4, "errs.item", "(id)=(3)", "changed by someone else")
+    check_failed_at(apply(log, database.url), "ApplyFailed", log, 4, "errs.item", "id=3", "changed by someone else")
     database.sql("DELETE FROM errs.item WHERE id=3")
     check_continues(database, log)
 
