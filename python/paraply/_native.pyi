@@ -1431,7 +1431,12 @@ class Planner:
     @property
     def trailing_skipped(self) -> int:
         """Number of transactions skipped since the last block."""
-    def plan(self, batch: TransactionBatch, write_sets: WriteSets, *, merge: int, max_bytes: int, committed: int) -> list[Block]: ...
+    def plan(self, batch: TransactionBatch, write_sets: WriteSets, *, merge: int, max_bytes: int, committed: int) -> list[Block]:
+        """Return the next blocks.
+
+        Raises:
+            LogNotUnderstood: A transaction follows the position of its MariaDB domain in the log, and has no higher number.
+        """
 
 @final
 class Certified:

@@ -1,11 +1,12 @@
 //! Cutting transactions into blocks, and finding the blocks that each block must wait for (rules R13 to R15, R19, R21).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use paraply_binlog::event::types::TABLE_MAP;
 use paraply_binlog::read::piece::Place;
 use paraply_binlog::transaction::{Identity, Kind, Transaction};
-use paraply_core::gtid::GtidSet;
+use paraply_core::gtid::{Gtid, GtidSet, Origin};
 use paraply_core::schedule::{Dependencies, DependencyTracker, EarlyRows};
 use paraply_core::write_set::WriteSet;
 
@@ -52,6 +53,8 @@ pub struct Planner {
     skipped: u64,
     gathers: bool,
     steps: Option<EarlyRows>,
+    reached: BTreeSet<u32>,
+    disorder: Option<usize>,
 }
 
 impl Planner {
@@ -89,6 +92,12 @@ impl Planner {
         self.ordinal
     }
 
+    /// Returns the index of the first transaction of the last batch that a position holds by its number, although it
+    /// follows that position in the log (rule R25).
+    pub fn disorder(&self) -> Option<usize> {
+        self.disorder
+    }
+
     /// Cuts a batch into blocks.
     ///
     /// `sets` holds one write set for each transaction; `committed` is the low-water mark: the block up to which
@@ -107,6 +116,9 @@ impl Planner {
             self.ordinal += 1;
             if self.passed.contains(transaction) {
                 self.skipped += 1;
+                if self.follows_position(transaction) {
+                    self.disorder = self.disorder.or(Some(index));
+                }
                 continue;
             }
             let alone = stands_alone(transaction, set);
@@ -131,6 +143,19 @@ impl Planner {
             block.needs.blocks.retain(|&older| older > committed);
         }
         blocks
+    }
+
+    /// Returns true for a transaction whose number is in the position of its MariaDB domain, and which follows that
+    /// position in the log: numbers of the domain go back there, so the position does not say whether it was applied.
+    fn follows_position(&mut self, transaction: &Transaction) -> bool {
+        let Identity::Gtid(Gtid { origin: Origin::MariaDb { domain, server }, number }) = &transaction.identity else {
+            return false;
+        };
+        if self.passed.executed.position(*domain) == Some((*number, *server)) {
+            self.reached.insert(*domain);
+            return false;
+        }
+        !transaction.skipped && self.reached.contains(domain)
     }
 
     fn begin(&mut self, batch: &Arc<Vec<Transaction>>) -> Block {

@@ -94,6 +94,11 @@ impl GtidSet {
         }
     }
 
+    /// Returns the number of the position that the set has in a MariaDB domain, and the server that wrote it.
+    pub fn position(&self, domain: u32) -> Option<(u64, u32)> {
+        self.servers.get(&domain).copied()
+    }
+
     /// Returns true if `gtid` is in the set.
     pub fn contains(&self, gtid: &Gtid) -> bool {
         self.contains_range(&gtid.origin, gtid.number, gtid.number)

@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use paraply_arrow::batch::{file_name, gtid_text};
 use paraply_binlog::cpu::{Stage, within};
+use paraply_binlog::transaction::Transaction;
 use paraply_plan::planner::{BlockLimits, Planner};
 use pyo3::prelude::*;
 
-use crate::errors::usage;
+use crate::errors::{Cause, Where, raise, usage};
 use crate::log::transaction_batch::PyTransactionBatch;
 use crate::log::write_sets::PyWriteSets;
 use crate::plan::block::{PyBlock, passed};
@@ -59,10 +61,32 @@ impl PyPlanner {
             return Err(usage("the write sets belong to another batch"));
         }
         let limits = BlockLimits { transactions: merge.max(1), bytes: max_bytes };
-        let blocks = py.detach(|| {
+        let (blocks, disorder) = py.detach(|| {
             let mut planner = self.planner.lock().unwrap_or_else(PoisonError::into_inner);
-            within(Stage::Plan, || planner.plan(&batch.transactions, &write_sets.sets, limits, committed))
+            let blocks = within(Stage::Plan, || planner.plan(&batch.transactions, &write_sets.sets, limits, committed));
+            (blocks, planner.disorder())
         });
+        if let Some(transaction) = disorder.and_then(|index| batch.transactions.get(index)) {
+            return Err(disordered(transaction, &batch.files));
+        }
         Ok(blocks.into_iter().map(|block| PyBlock { block, files: Arc::clone(&batch.files) }).collect())
     }
+}
+
+/// Returns the error about a transaction that follows the position of its domain and has a lower number.
+fn disordered(transaction: &Transaction, files: &[String]) -> PyErr {
+    let gtid = gtid_text(transaction).unwrap_or_default();
+    let place = Where {
+        file: Some(file_name(files, transaction.file).to_owned()),
+        position: Some(transaction.offset),
+        gtid: Some(gtid.clone()),
+        ..Where::default()
+    };
+    let message = format!(
+        "transaction {gtid} comes after the position up to which its domain is applied, and has no higher number: the source \
+         wrote it without gtid_strict_mode or after RESET MASTER, and such a position does not say whether it was applied. \
+         See what it changed (paraply rows --gtid {gtid}), apply that by hand if the target lacks it, and go on with \
+         --skip {gtid}"
+    );
+    raise(Cause::LogNotUnderstood, &message, &place)
 }
