@@ -98,6 +98,23 @@ def test_r38_a_table_of_undos_of_an_earlier_paraply_is_read_and_extended(shop: S
     assert len(live.sql("SELECT undone_by FROM paraply.undo_history WHERE undone_by IS NOT NULL")) == 1
 
 
+def test_r38_a_table_that_the_logs_lack_is_refused_and_no_rows_leave_nothing(shop: Shop) -> None:
+    live = shop.live
+    live.sql("DROP DATABASE IF EXISTS paraply")
+    shop.run("bad", "UPDATE item SET price = 0")
+    shop.run("part", "INSERT INTO part VALUES (1, 1)")
+    before = end_of_log(live)
+    options = ("undo", *live.log(), "--to", live.url, "--transactions")
+    ended = run_json(*options, shop.gtids["part"], "--table", "us.item", "--table", "us.itme")
+    assert (ended.code, "names no table of these logs: us.itme (" in ended.error["message"]) == (2, True)
+    ended = run_json(*options, shop.gtids["bad"], "--table", "us.part")
+    assert (ended.code, ended.report["rows"], ended.report["applied"]) == (0, 0, False)
+    assert (end_of_log(live), tables_of_paraply(live)) == (before, [])
+    both = f"{shop.gtids['bad']},{shop.gtids['part']}"
+    assert run_json(*options, both, "--table", "us.part").report["rows"] == 1
+    assert live.sql("SELECT transactions FROM paraply.undo_history") == [(shop.gtids["part"],)]
+
+
 def test_r38_postgres_tries_and_notices_too(live_mariadb: LiveServer, database: Database) -> None:
     shop = Shop(live_mariadb)
     shop.run("new", "INSERT INTO item VALUES (4, 'd', 40)")

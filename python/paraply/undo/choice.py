@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paraply._native import LogReader
+from paraply._native import LogReader, look_ahead
+from paraply.applier.selection.filters import Filters, names_not_in_logs
 from paraply.errors import UndoRefused, UsageError
 from paraply.logs.statement_text import decode_statement
 from paraply.logs.stop_point import moment_text
@@ -99,7 +100,7 @@ def choose(paths: Sequence[str], options: UndoOptions) -> Choice:
     """Read a log once, and find the chosen transactions.
 
     Raises:
-        UsageError: There is none, or the log lacks one of the GTIDs.
+        UsageError: There is none, or the log lacks one of the GTIDs, or a named table or database.
         UndoRefused: A chosen transaction is a statement, or part of an XA transaction.
         LogError: The log is damaged or not understood.
     """
@@ -118,6 +119,10 @@ def choose(paths: Sequence[str], options: UndoOptions) -> Choice:
                 choice.statements += _statements(transaction)
     if options.transactions is not None and (missing := options.transactions.missing(choice.gtids)):
         raise UsageError(f"these logs do not hold {missing}: name the logs from the first of these transactions on")
+    if options.tables is not None:
+        _, _, unmatched = look_ahead(list(paths), options.tables)
+        if notes := names_not_in_logs(Filters(), *unmatched):
+            raise UsageError(f"{'; '.join(notes)}; nothing was changed")
     if choice.first is None:
         raise UsageError("these logs hold no transaction of that time that changed rows of the chosen tables")
     return choice

@@ -180,10 +180,9 @@ class Undo:
             marks = choice.marks[begun : begun + len(batch)]
             for index in (index for index, mark in enumerate(marks) if mark):
                 statements = writers[marks[index]]
+                before = self.report.row_count
                 statements.begin(batch, index, catalog)
                 spool.begin(batch[index].gtid)
-                if gtid := batch[index].gtid:
-                    self._undone.add(gtid)
                 self.report.transactions += 1
                 while (found := statements.next(_CHUNK_BYTES)) is not None:
                     spool.add(found)
@@ -191,13 +190,17 @@ class Undo:
                     for statement in found:
                         self.report.rows[statement.table] = self.report.rows.get(statement.table, 0) + len(statement.keys)
                 self.report.add_kept(statements.take_skipped())
+                if (gtid := batch[index].gtid) and self.report.row_count > before:
+                    self._undone.add(gtid)
 
         ChosenFeed(self._paths, choice, self._options, tables, "none", visit).run(self._progress("changes", self._total))
         for statements in writers.values():
             spool.add_checks(statements.take_checks(last=True))
 
     def _write(self, spool: Spool, choice: Choice, *, dry_run: bool) -> None:
-        """Run the statements, newest transaction first, in one transaction."""
+        """Run the statements, newest transaction first, in one transaction; without any, leave the target as it is."""
+        if not self.report.row_count:
+            return
         started = time.monotonic()
         note = str(self._undone) or f"{counted(self.report.transactions, 'transaction')} from {choice.first}"
         self._writer.begin(None if dry_run else note[:_LONGEST_NOTE], checks=spool.has_checks)
