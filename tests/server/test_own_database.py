@@ -22,14 +22,15 @@ PROGRESS = (
 )
 TABLE = ("CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1)")
 STATEMENTS = (*TABLE, *PROGRESS, "INSERT INTO d.t VALUES (2)")
+UNDONE = (*TABLE, PROGRESS[0], "CREATE TABLE IF NOT EXISTS paraply.undo_history (id INT)", "INSERT INTO paraply.undo_history VALUES (1)")
 DROPPED = (*TABLE, *PROGRESS[:2], "DROP DATABASE paraply", "INSERT INTO d.t VALUES (2)")
 
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
-    """Return the logs of both lists of statements."""
+    """Return the logs of the lists of statements."""
     with running_mariadb(ROW_LOG) as server:
-        yield [logged(server, statements, tmp_path_factory.mktemp("log")) for statements in (STATEMENTS, DROPPED)]
+        yield [logged(server, statements, tmp_path_factory.mktemp("log")) for statements in (STATEMENTS, DROPPED, UNDONE)]
 
 
 def logged(server: MariaDbServer, statements: tuple[str, ...], folder: Path) -> Path:
@@ -52,6 +53,18 @@ def test_r25_the_progress_of_another_apply_is_refused_and_can_be_left_out(mariad
     assert mariadb_place.sql("SELECT name FROM paraply.channel") == [("default",)]
     applied(log, mariadb_place.url, "--exclude-database", "paraply")  # the channel goes on
     assert mariadb_place.sql("SELECT id FROM d.t ORDER BY 1") == [(1,), (2,)]
+
+
+@pytest.mark.mariadb
+def test_r25_the_history_of_undos_is_named_also_by_a_dry_run(mariadb_place: SqlPlace, logs: list[Path]) -> None:
+    mariadb_place.sql("DROP DATABASE IF EXISTS d")
+    dry = run_json("apply", logs[2], "--to", mariadb_place.url, "--dry-run")
+    refused = apply(logs[2], mariadb_place.url, "--workers", "0")
+    assert refused.code == 2
+    for said in (str(dry.report), refused.line):
+        assert "rows of paraply.undo_history, where paraply undo records what it took back" in said
+        assert "--exclude-database paraply" in said
+    applied(logs[2], mariadb_place.url, "--exclude-database", "paraply")
 
 
 @pytest.mark.mariadb

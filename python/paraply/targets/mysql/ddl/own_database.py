@@ -20,16 +20,21 @@ __all__ = ["check_own_rows", "check_own_statement"]
 _CHANGES = frozenset({"ALTER", "CREATE", "DROP", "RENAME", "TRUNCATE"})
 _HARMLESS = frozenset({"DATABASE", "SCHEMA", "TABLE"})
 """Objects whose plain CREATE changes nothing that exists."""
+_UNDO_HISTORY = "undo_history"
+_PROGRESS = "where an apply into the source keeps its progress, as this one does in the target"
 
 
 def check_own_rows(database: str, table: str) -> None:
-    """Check that rows are none of the progress of applies into the source: they would overwrite that of this run.
+    """Check that rows are none of paraply's own of the source: the progress of applies into it, or the history of its undos.
+
+    They would overwrite those of the target, such as the progress of this run.
 
     Raises:
         UsageError: They are.
     """
     if database.lower() == OWN_DATABASE:
-        raise _refused(f"rows of {database}.{table}", database, f"{database}.{table}")
+        content = "where paraply undo records what it took back in the source" if table.lower() == _UNDO_HISTORY else _PROGRESS
+        raise _refused(f"rows of {database}.{table}", database, f"{database}.{table}", content=content)
 
 
 def check_own_statement(text: str, default: str | None, rules: Rules, position: int) -> None:
@@ -77,10 +82,10 @@ def _databases(text: str, default: str | None, rules: Rules, kind: StatementKind
     return found
 
 
-def _refused(what: str, database: str, table: str | None, position: int | None = None) -> UsageError:
+def _refused(what: str, database: str, table: str | None, position: int | None = None, *, content: str = _PROGRESS) -> UsageError:
     return UsageError(
-        f"the log has {what}, where an apply into the source keeps its progress, as this one does in the target: leave it out with"
-        f" {option_text('--exclude-database', database)}, also on the channel in use; this needs --via sessions",
+        f"the log has {what}, {content}: leave it out with {option_text('--exclude-database', database)}, also on the channel in use; this"
+        " needs --via sessions",
         table=table,
         position=position,
     )

@@ -177,7 +177,11 @@ class StatementForecast:
 
         Raises:
             SchemaMismatch: The table is missing, differs, or has an engine without transactions.
+            UsageError: The table is paraply's own.
         """
+        from paraply.targets.mysql.ddl.own_database import check_own_rows
+
+        check_own_rows(forecast.table_map.database, forecast.table_map.table)
         facts = self._read_facts(forecast.plan.lower_case_table_names)
         if forecast.changed:  # the log itself makes or changes the table before these rows
             facts.definitions.check(forecast, facts.collations)
