@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from paraply.errors import ApplyFailed, ConnectionLost, ParaplyError, ServerError, TemporaryFailure, UndoRefused
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from paraply.schema.model import Table
+    from paraply.targets.mysql.sql import Connection
     from paraply.targets.url import DatabaseUrl
     from paraply.undo.spool import Change, Check
 
@@ -30,6 +31,8 @@ _TRANSACTIONAL = frozenset({"innodb", "rocksdb", "tokudb", "ndbcluster", "ndb"})
 _DEADLOCK = frozenset({1205, 1213})
 _ADD_WRITER = f"ALTER TABLE {HISTORY_TABLE} ADD undone_by VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL AFTER undone_at"
 """For a table that an earlier paraply made."""
+_SHORT_WAIT = "SET SESSION lock_wait_timeout=50"
+"""A backup that holds statements up must not make the undo hold the locks of its rows for as long."""
 _HISTORY = (
     "CREATE DATABASE IF NOT EXISTS paraply",
     """CREATE TABLE IF NOT EXISTS paraply.undo_history (
@@ -40,6 +43,17 @@ _HISTORY = (
     COMMENT 'whose changes were taken back; this transaction is none of the source'
 ) ENGINE=InnoDB""",
 )
+
+
+def _has_writer(connection: Connection) -> bool:
+    """Return True if the table of undos exists with all columns, as far as the user sees it."""
+    where = "table_schema='paraply' AND table_name='undo_history' AND column_name='undone_by'"
+    return bool(rows_of(connection.query(f"SELECT 1 FROM information_schema.columns WHERE {where}")))
+
+
+def _record(note: str) -> str:
+    """Return the statement that records an undo."""
+    return f"INSERT INTO {HISTORY_TABLE} (undone_by, transactions) VALUES ({text_literal(writer_name())}, {text_literal(note)})"
 
 
 def stage_definition(stage: str, table: Table) -> list[str]:
@@ -78,7 +92,9 @@ class MySqlWriter:
 
     def __init__(self, url: DatabaseUrl) -> None:
         self._connection = connect(url)
+        self._url = url
         self._open = False
+        self._late_note: str | None = None
         self._use: list[str] = []
         query_each(self._connection, [*self.frame(checks=False).settings, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"])
 
@@ -135,7 +151,7 @@ class MySqlWriter:
 
     def history(self) -> list[HistoryRow]:
         """Return the newest undos that the server holds; empty without the table, or the right to read it."""
-        by = "undone_by" if self._has_column("undone_by") else "NULL"
+        by = "undone_by" if _has_writer(self._connection) else "NULL"
         select = f"SELECT id, CAST(UNIX_TIMESTAMP(undone_at) * 1000000 AS SIGNED), {by}, transactions FROM {HISTORY_TABLE}"
         try:
             rows = rows_of(self._connection.query(f"{select} ORDER BY id DESC LIMIT {NEWEST}"))
@@ -144,17 +160,16 @@ class MySqlWriter:
         return [HistoryRow(to_int(id_), to_int(at), None if by is None else to_text(by), to_text(text)) for id_, at, by, text in rows]
 
     def begin(self, note: str | None, *, checks: bool) -> None:
-        """Begin the transaction, and record the undo in it."""
+        """Begin the transaction, and record the undo in it; without a table of undos, that is left to the commit."""
         self._log_rows()
         setting = self.frame(checks=checks).settings[-1]
         # Without a default database, the servers do not resolve the alias in a DELETE from joined tables.
-        if note is None:
-            self._run_each([*self._use, setting, "START TRANSACTION"])
+        statements = [*self._use, setting, "START TRANSACTION"]
+        if note is not None and _has_writer(self._connection):
+            statements.append(_record(note))
         else:
-            insert = f"INSERT INTO {HISTORY_TABLE} (undone_by, transactions) VALUES ({text_literal(writer_name())}, {text_literal(note)})"
-            self._run_each(_HISTORY)
-            self._run_each([] if self._has_column("undone_by") else [_ADD_WRITER])
-            self._run_each(["USE paraply", setting, "START TRANSACTION", insert])
+            self._late_note = note
+        self._run_each(statements)
         self._open = True
 
     def write(self, changes: Sequence[Change]) -> None:
@@ -191,8 +206,12 @@ class MySqlWriter:
         """Commit.
 
         Raises:
+            ApplyFailed: The server refuses the table of undos.
             ConnectionLost: The connection broke; the history in the target tells if the undo is committed.
         """
+        if self._late_note is not None:
+            self._make_history()
+            self._run_each([_record(self._late_note)])
         try:
             self._connection.query("COMMIT")
         except ConnectionLost as lost:
@@ -213,10 +232,17 @@ class MySqlWriter:
                 self._connection.query("ROLLBACK")
         self._connection.close()
 
-    def _has_column(self, name: str) -> bool:
-        """Return True if the table of undos has a column, as far as the user sees it."""
-        where = f"table_schema='paraply' AND table_name='undo_history' AND column_name={text_literal(name)}"
-        return bool(rows_of(self._connection.query(f"SELECT 1 FROM information_schema.columns WHERE {where}")))
+    def _make_history(self) -> None:
+        """Make the table of undos after all checks, in another session: its statements would commit the transaction of this one."""
+        with closing(connect(self._url)) as connection:
+            try:
+                query_each(connection, [*self.frame(checks=False).settings, _SHORT_WAIT, *_HISTORY])
+                if not _has_writer(connection):
+                    query_each(connection, [_ADD_WRITER])
+            except ServerError as error:
+                if error.code in _DEADLOCK:
+                    raise self._busy(error) from None
+                raise ApplyFailed(f"{explain(error).message}; nothing was changed", table=HISTORY_TABLE) from None
 
     def _log_rows(self) -> None:
         """Have the session's changes logged as rows; with an open temporary table, that cannot be changed any more."""

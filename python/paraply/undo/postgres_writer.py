@@ -33,7 +33,7 @@ _HISTORY = (
     """CREATE TABLE IF NOT EXISTS paraply.undo_history (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   undone_at timestamptz NOT NULL DEFAULT now(), undone_by text, transactions text NOT NULL)""",
 )
-_ADD_WRITER = f"ALTER TABLE {HISTORY_TABLE} ADD undone_by text"
+_ADD_WRITER = f"ALTER TABLE {HISTORY_TABLE} ADD IF NOT EXISTS undone_by text"
 """For a table that an earlier paraply made."""
 _COLUMNS = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass('paraply.undo_history') AND attnum > 0 AND NOT attisdropped"
 
@@ -125,8 +125,8 @@ class PostgresWriter:
         """Begin the transaction, and record the undo in it. Foreign keys that can be are checked at its end."""
         statements = list(self._FRAME.begin)
         if note is not None:
-            self._run([statement.encode() for statement in _HISTORY])
-            self._run([] if self._has_column("undone_by") else [_ADD_WRITER.encode()])
+            if not self._has_column("undone_by"):
+                statements += [*_HISTORY, _ADD_WRITER]
             values = f"{quote_literal(writer_name())}, {quote_literal(note)}"
             statements.append(f"INSERT INTO {HISTORY_TABLE} (undone_by, transactions) VALUES ({values})")
         self._run([statement.encode() for statement in statements])
