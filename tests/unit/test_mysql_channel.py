@@ -6,13 +6,15 @@ from typing import Any, cast
 
 import pytest
 
-from paraply.errors import ApplyFailed, ServerError
+from paraply.errors import ApplyFailed, ServerError, UsageError
 from paraply.targets.mysql.ddl.context import ServerKind
-from paraply.targets.mysql.replication.mysql_channel import MySqlChannel
+from paraply.targets.mysql.replication.mysql_channel import MySqlChannel, remove
 
 
 class Starting:
     """A MySQL whose channel was half made by a connection that was killed: it begins only after so many removals."""
+
+    user = b"paraply"
 
     def __init__(self, removals: int) -> None:
         self.removals = removals
@@ -30,7 +32,7 @@ class Starting:
                 raise ServerError("Replica failed to initialize applier metadata structure from the repository", 1872)
             self.begun += 1
         elif "replication_connection_configuration" in statement:
-            return [(["1"], [[b"1"]] if self.made else [], None)]
+            return [(["user"], [[self.user]] if self.made else [], None)]
         elif "replica_skip_errors" in statement:
             return [(["skipped"], [[b"OFF"]], None)]
         return [([], [], None)]
@@ -52,3 +54,14 @@ def test_r24_one_that_cannot_be_begun_is_given_up_and_gone() -> None:
     with pytest.raises(ApplyFailed, match="failed to initialize"):
         channel_on(server).begin("127.0.0.1", 3306, "paraply", "secret")
     assert (server.begun, server.made) == (0, False)
+
+
+def test_r25a_a_channel_that_somebody_else_made_stays() -> None:
+    server = Starting(removals=0)
+    server.user = b"repl"
+    with pytest.raises(UsageError, match="a replication channel paraply with user 'repl'"):
+        remove(cast("Any", server), "default")
+    assert server.made
+    server.user = b""  # half made
+    remove(cast("Any", server), "default")
+    assert not server.made

@@ -191,16 +191,24 @@ def test_r25a_a_connection_is_removed_whether_the_server_shows_it_or_not() -> No
     for gone in ({}, {"STOP SLAVE": ServerError("there is no master connection", 1617)}):
         server = FakeMariaDb(gone)
         remove(cast("Any", server), "default")
-        assert server.asked == ["STOP SLAVE 'paraply'", "RESET SLAVE 'paraply' ALL"]
+        assert server.asked == ["SHOW ALL SLAVES STATUS", "STOP SLAVE 'paraply'", "RESET SLAVE 'paraply' ALL"]
     with pytest.raises(ServerError):
         remove(cast("Any", FakeMariaDb({"STOP SLAVE": ServerError("disk full", 1021)})), "default")
+
+
+def test_r25a_a_connection_that_somebody_else_made_stays() -> None:
+    server = FakeMariaDb({"SHOW ALL SLAVES": status(Master_User="repl")})
+    with pytest.raises(UsageError, match="a replication channel paraply with user 'repl'"):
+        remove(cast("Any", server), "default")
+    assert server.asked == ["SHOW ALL SLAVES STATUS"]
+    remove(cast("Any", FakeMariaDb({"SHOW ALL SLAVES": status(Master_User="paraply")})), "default")
 
 
 def test_r25a_a_user_who_may_not_remove_it_is_refused_where_a_run_was_killed() -> None:
     denied = ServerError("denied", 1227)
     server = FakeMariaDb({"STOP SLAVE": denied})
     remove(cast("Any", server), "default")
-    assert len(server.asked) == 2
+    assert len(server.asked) == 3
     left = {"STOP SLAVE": denied, "SELECT 1 FROM paraply.setting": ([], [(1,)], 0), "SELECT CURRENT_USER": ([], [("app@%",)], 0)}
     with pytest.raises(UsageError, match="may still apply"):
         remove(cast("Any", FakeMariaDb(left)), "default")

@@ -7,6 +7,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from paraply._native import Dump, TransactionServer
+from paraply.targets.mysql.replication.common import SOURCE_USER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["SourceServer", "last_committed_of"]
 
 _HEARTBEAT_SECONDS = 2.0
-_USER = "paraply"
 _LONGEST_PASSWORD = 32
 _SENT_AT_ONCE = 1 << 20
 _LARGEST_SERVER_ID = 0xFFFF_FFFE
@@ -58,7 +58,7 @@ class SourceServer:
         self._replica_id = replica_id
         own = 1 + secrets.randbelow(_LARGEST_SERVER_ID)
         self._server_id = own if own != replica_id else own ^ 1
-        self.user = _USER
+        self.user = SOURCE_USER
         self.password = secrets.token_urlsafe(24)[:_LONGEST_PASSWORD]
         self._server = TransactionServer(
             *address,

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from paraply.errors import ServerError
+from paraply.errors import ServerError, UsageError
 from paraply.targets.mysql.gtid_mode import ACCESS_DENIED
 from paraply.targets.mysql.sql import Connection, rows_of, to_text
 
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from paraply._native import GtidSet
 
 __all__ = [
+    "SOURCE_USER",
     "Channel",
     "ChannelFault",
     "ChannelWorker",
     "change_settings",
     "channel_name",
+    "check_maker",
     "end_workers",
     "plain_message",
     "quoted",
@@ -31,6 +33,8 @@ __all__ = [
     "unless_gone",
 ]
 
+SOURCE_USER = "paraply"
+"""User under which a target connects to the source that a run of paraply is."""
 _GONE = frozenset({1049, 1051, 1146, 1617, 1618, 3074})
 """Error numbers for a missing database, table or channel."""
 _MUST_STOP = 1198
@@ -47,6 +51,25 @@ def quoted(text: str) -> str:
 def _value(text: str) -> str:
     """Return the value of a setting as SQL."""
     return text if text.isdigit() else quoted(text)
+
+
+def check_maker(channel: str, user: str) -> None:
+    """Refuse to touch a replication channel of paraply's name that somebody else made.
+
+    Args:
+        channel: Name of the replication channel.
+        user: Its user at the source.
+
+    Raises:
+        UsageError: The user is not the one under which a run's target connects to it.
+
+    >>> check_maker("paraply", "repl")
+    Traceback (most recent call last):
+    ...
+    paraply.errors.UsageError: the target has a replication channel paraply with user 'repl', which is not paraply's: use --channel NAME
+    """
+    if user not in ("", SOURCE_USER):
+        raise UsageError(f"the target has a replication channel {channel} with user {user!r}, which is not paraply's: use --channel NAME")
 
 
 def channel_name(channel: str) -> str:

@@ -17,6 +17,7 @@ from paraply.targets.mysql.replication.common import (
     ChannelWorker,
     change_settings,
     channel_name,
+    check_maker,
     plain_message,
     quoted,
     restore_settings,
@@ -49,9 +50,13 @@ def remove(connection: Connection, channel: str) -> None:
     """Remove the replication connection and its relay log, if it exists; running transactions finish.
 
     Raises:
-        UsageError: An earlier run may have left it, and the user may not see it.
+        UsageError: Somebody else made a connection of this name; or an earlier run may have left it, and the user may not see it.
     """
     name = channel_name(channel)
+    with unless_gone():
+        for status in _statuses(connection):
+            if status["Connection_name"].lower() == name:
+                check_maker(name, status["Master_User"])
     try:
         # A server that lost the connection's file runs a connection that its status does not show.
         with unless_gone(denied=False):

@@ -16,6 +16,7 @@ from paraply.targets.mysql.replication.common import (
     ChannelWorker,
     change_settings,
     channel_name,
+    check_maker,
     plain_message,
     quoted,
     restore_settings,
@@ -39,15 +40,20 @@ _PRIVILEGES = "REPLICATION_SLAVE_ADMIN, SYSTEM_VARIABLES_ADMIN, REPLICATION CLIE
 
 
 def remove(connection: Connection, channel: str) -> None:
-    """Remove the channel and its relay log, if it exists; running transactions finish."""
+    """Remove the channel and its relay log, if it exists; running transactions finish.
+
+    Raises:
+        UsageError: Somebody else made a channel of this name.
+    """
     name = quoted(channel_name(channel))
     try:
         found = rows_of(
-            connection.query(f"SELECT 1 FROM performance_schema.replication_connection_configuration WHERE channel_name={name}")
+            connection.query(f"SELECT user FROM performance_schema.replication_connection_configuration WHERE channel_name={name}")
         )
     except ServerError:  # a server without channels, or a user that cannot have created one
         return
     if found:
+        check_maker(channel_name(channel), to_text(found[0][0]))
         for statement in ("STOP REPLICA", "RESET REPLICA ALL"):
             with unless_gone():
                 connection.query(f"{statement} FOR CHANNEL {name}")
