@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 from command_line import paraply, run_json
+from mariadb_versions import mariadb_of_version
 from server.replay import Place, PostgresPlace, SqlPlace, applied, end, run, start
 
 from paraply import open_log
@@ -136,3 +138,29 @@ def test_the_status_stays_out_of_the_binlog(mariadb_place: SqlPlace, truth: Log)
     events = mariadb_place.sql("SHOW BINLOG EVENTS")
     assert not any("paraply`.`run" in str(event) or "paraply.run" in str(event) for event in events)
     assert channel(mariadb_place).sign is not None
+
+
+@pytest.fixture(scope="module")
+def three_logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Files of one series, the first with the most transactions."""
+    folder = tmp_path_factory.mktemp("series")
+    with mariadb_of_version("10.11", ["--log-bin=binlog", "--binlog-format=ROW", "--server-id=1"]) as server:
+        SqlPlace(server.url).sql(
+            "CREATE DATABASE shop", "CREATE TABLE shop.item (id INT PRIMARY KEY)", *(f"INSERT INTO shop.item VALUES ({n})" for n in range(9)),
+            "FLUSH BINARY LOGS", "INSERT INTO shop.item VALUES (20)", "INSERT INTO shop.item VALUES (21)",
+            "FLUSH BINARY LOGS", "INSERT INTO shop.item VALUES (30)", "FLUSH BINARY LOGS",
+        )  # fmt: skip
+        return [Path(shutil.copy(server.data / f"binlog.00000{number}", folder)) for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("place", ["postgres", "mariadb"], indirect=True)
+def test_the_position_moves_with_each_run_of_one_file(place: Place, three_logs: list[Path]) -> None:
+    for log in three_logs:
+        applied(log, place.url)
+        transactions = list(open_log(log))
+        found = channel(place)
+        assert (found.file, found.position, found.ordinal) == (str(log), transactions[-1].end_offset, len(transactions))
+        assert found.executed == str(transactions[-1].gtid)
+    again = applied(three_logs[0], place.url)
+    assert again["transactions"] == 0
+    assert channel(place).file == str(three_logs[2]), "a run without commits leaves the position"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply._native import GtidSet
 from paraply.errors import ParaplyError
-from paraply.targets.progress.file_ledger import PositionRow, read_positions
+from paraply.targets.progress.file_ledger import PositionRow, newest_row, read_positions
 from paraply.targets.progress.gtid_ledger import read_executed
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ChannelStatus:
         executed: GTIDs that the stored progress holds; empty for a log without GTIDs.
         file: Log file of the newest transaction recorded.
         position: Offset after that transaction.
-        ordinal: Number of committed transactions of the source.
+        ordinal: Its number, counted from where its run began to read.
         gaps: Missing transactions that are older than committed ones, in words.
         ahead: Number of transactions that are committed after a gap.
         fingerprint: Identity of sources, filters and start.
@@ -124,7 +124,7 @@ def fill_progress(status: ChannelStatus, kept: PositionRow | None, rows: Sequenc
         rows: Rows of the sessions.
     """
     stored = [row for row in (kept, *rows) if row is not None]
-    newest = max((row for row in stored if row.file is not None), key=lambda row: row.ordinal, default=None)
+    newest = newest_row(kept, rows)
     if newest is not None:
         status.file, status.position, status.ordinal = newest.file, newest.offset, newest.ordinal
     texts = [row.text for row in stored if row.text]

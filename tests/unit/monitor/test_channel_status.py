@@ -51,6 +51,21 @@ def test_the_newest_place_counts() -> None:
     assert (found.gaps, found.ahead) == ([], 0)
 
 
+def test_a_later_run_that_counts_from_its_own_first_log_is_newer() -> None:
+    kept = PositionRow("0-1-30", "mariadb-bin.000002", 1025, 30)
+    opened = PositionRow("", None, None, 0)
+    found = channel(
+        PositionRow("0-1-36", "mariadb-bin.000003", 700, 6), PositionRow("0-1-35", "mariadb-bin.000003", 600, 5), opened, kept=kept
+    )
+    assert (found.file, found.position, found.ordinal, found.executed) == ("mariadb-bin.000003", 700, 6, "0-1-36")
+    before_its_first_commit = channel(opened, kept=kept)
+    assert (before_its_first_commit.file, before_its_first_commit.position, before_its_first_commit.ordinal) == (
+        "mariadb-bin.000002",
+        1025,
+        30,
+    )
+
+
 def test_gaps_of_mysql() -> None:
     found = channel(PositionRow(f"{UUID}:1-5:8:11-12:tag:1-3:7", "binlog.000002", 500, 7), last=sign())
     assert found.gaps == [f"{UUID}:6-7", f"{UUID}:9-10", f"{UUID}:tag:4-6"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Block, GtidSet
 
-__all__ = ["FilePositions", "PlaceLedger", "PositionRow", "end_of", "read_positions"]
+__all__ = ["FilePositions", "PlaceLedger", "PositionRow", "end_of", "newest_row", "read_positions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,25 @@ def read_positions(kept: PositionRow | None, rows: Iterable[PositionRow]) -> Fil
     earlier = _read(kept) if kept is not None else FilePositions()
     low = max(written, key=lambda places: places.ordinal) if written else FilePositions(earlier.file, earlier.offset)
     return FilePositions(low.file, low.offset, low.ordinal, earlier.done.union(*(places.done for places in written)))
+
+
+def newest_row(kept: PositionRow | None, rows: Iterable[PositionRow]) -> PositionRow | None:
+    """Return the row of the newest commit; None if nothing is committed.
+
+    The sessions' rows are those of the last run. Its numbers are compared with each other only, because every run counts from where it
+    begins to read.
+
+    Args:
+        kept: Row that earlier runs left.
+        rows: Rows of the sessions.
+
+    >>> newest_row(PositionRow("", "binlog.000002", 1025, 30), [PositionRow("", "binlog.000003", 700, 6)]).file
+    'binlog.000003'
+    """
+    written = [row for row in rows if row.file is not None]
+    if written:
+        return max(written, key=lambda row: row.ordinal)
+    return kept if kept is not None and kept.file is not None else None
 
 
 def _read(row: PositionRow) -> FilePositions:

@@ -85,7 +85,7 @@ def _count_as_done(
 ) -> StoredProgress:
     """Write the progress with the pending statement or part into the channel's row, and return it."""
     executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
-    stored = replace(stored, executed=executed, file=pending.file, position=pending.position, ordinal=max(stored.ordinal, pending.ordinal))
+    stored = replace(stored, executed=executed, file=pending.file, position=pending.position, ordinal=pending.ordinal)
     text = read_executed(executed, GtidSet).text() if plan.has_gtids else ""
     context.store.consolidate(control, stored, text)
     return replace(stored, kept=PositionRow("", pending.file, pending.position, 0), rows=())

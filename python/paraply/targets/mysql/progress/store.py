@@ -30,7 +30,7 @@ from paraply.targets.mysql.sql import (
     to_int,
     to_text,
 )
-from paraply.targets.progress.file_ledger import FilePositions, PositionRow, read_positions
+from paraply.targets.progress.file_ledger import FilePositions, PositionRow, newest_row, read_positions
 from paraply.targets.progress.mismatch import other_arguments
 
 if TYPE_CHECKING:
@@ -216,20 +216,20 @@ class ProgressStore:
         epoch, executed, file, position, ordinal, state, *ddl = rows_of(results, 0)[0]
         slots = sorted(rows_of(results, 1), key=lambda slot: to_int(slot[3]))
         kept = _place_row(executed, file, position, ordinal)
-        if slots and to_int(slots[-1][3]) > to_int(ordinal):
-            _, file, position, ordinal = slots[-1]
+        placed = [_place_row(*slot) for slot in slots]
+        newest = newest_row(kept, placed) or kept
         texts = [to_text(text) for text in (executed, *(slot[0] for slot in slots))]
         return StoredProgress(
             epoch=to_int(epoch),
             executed=[text for text in texts if text],
-            file=to_text(file) or None,
-            position=None if position is None else to_int(position),
-            ordinal=to_int(ordinal),
+            file=newest.file,
+            position=newest.offset,
+            ordinal=newest.ordinal,
             complete=to_text(state) == "complete",
             resumed=to_int(epoch) > 1,
             pending_ddl=_pending(ddl),
             kept=kept,
-            rows=tuple(_place_row(*slot) for slot in slots),
+            rows=tuple(placed),
         )
 
     def consolidate(self, connection: Connection, progress: StoredProgress, executed: str, state: str = "incomplete") -> None:

@@ -22,7 +22,7 @@ from paraply.errors import AlreadyRunning, ConfigurationMismatch
 from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.types import quote_literal
-from paraply.targets.progress.file_ledger import PlaceLedger, PositionRow, read_positions
+from paraply.targets.progress.file_ledger import PlaceLedger, PositionRow, newest_row, read_positions
 from paraply.targets.progress.gtid_ledger import ProgressLedger, make_ledger, read_executed
 from paraply.targets.progress.mismatch import other_arguments
 from paraply.targets.protocol import ApplyPlan, Progress
@@ -241,16 +241,16 @@ def _union(
     rows: list[tuple[int, PositionRow]], plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet], *, resumed: bool
 ) -> tuple[Progress, ProgressLedger, str]:
     """Return the progress of all slots together, the ledger that continues from it, and the text for slot 0."""
+    kept, written = next((row for slot, row in rows if slot == 0), None), [row for slot, row in rows if slot]
     if not plan.has_gtids:
-        places = read_positions(next((row for slot, row in rows if slot == 0), None), [row for slot, row in rows if slot])
+        places = read_positions(kept, written)
         nothing = new_gtid_set("")
         progress = Progress(nothing, places.file, places.offset, places.ordinal, resumed, done=places.done)
         return progress, PlaceLedger(places, nothing, ordered=not plan.gaps), places.text()
     union = read_executed([row.text for _, row in rows], new_gtid_set)
     progress = Progress(executed=union.gtids, resumed=resumed, low=union.low)
-    for _, row in rows:
-        if row.file is not None:
-            progress.ordinal, progress.file, progress.offset = row.ordinal, row.file, row.offset
+    if (newest := newest_row(kept, written)) is not None:
+        progress.ordinal, progress.file, progress.offset = newest.ordinal, newest.file, newest.offset
     return progress, make_ledger(union, mariadb=plan.mariadb, gaps=plan.gaps), union.text()
 
 
