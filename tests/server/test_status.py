@@ -146,7 +146,8 @@ def three_logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("series")
     with mariadb_of_version("10.11", ["--log-bin=binlog", "--binlog-format=ROW", "--server-id=1"]) as server:
         SqlPlace(server.url).sql(
-            "CREATE DATABASE shop", "CREATE TABLE shop.item (id INT PRIMARY KEY)", *(f"INSERT INTO shop.item VALUES ({n})" for n in range(9)),
+            "CREATE DATABASE shop", "CREATE TABLE shop.item (id INT PRIMARY KEY)",
+            *(f"INSERT INTO shop.item VALUES ({n})" for n in range(9)),
             "FLUSH BINARY LOGS", "INSERT INTO shop.item VALUES (20)", "INSERT INTO shop.item VALUES (21)",
             "FLUSH BINARY LOGS", "INSERT INTO shop.item VALUES (30)", "FLUSH BINARY LOGS",
         )  # fmt: skip
@@ -163,4 +164,13 @@ def test_the_position_moves_with_each_run_of_one_file(place: Place, three_logs: 
         assert found.executed == str(transactions[-1].gtid)
     again = applied(three_logs[0], place.url)
     assert again["transactions"] == 0
+    assert "nothing to apply: 11 transactions were skipped, held by the progress of channel default" in again["notes"]
     assert channel(place).file == str(three_logs[2]), "a run without commits leaves the position"
+
+
+def test_transactions_that_the_targets_own_gtids_hold_are_skipped_with_the_reason(three_logs: list[Path], mariadb_place: SqlPlace) -> None:
+    for log in three_logs:
+        applied(log, mariadb_place.url)
+    report = applied(three_logs[2], mariadb_place.url, "--channel", "second", "--start-after", "0-1-1")
+    assert (report["transactions"], report["skipped"]) == (0, 1)
+    assert "nothing to apply: 1 transaction was skipped, held by the target's own GTIDs or --start-after" in report["notes"]

@@ -79,6 +79,14 @@ def test_a_gtid_that_did_not_come_is_an_error_behind_everything() -> None:
         check_result(options, None, Run(), fakes.LogReader([]))  # type: ignore[arg-type]
 
 
+def test_a_run_that_skips_everything_says_why() -> None:
+    target = Target()
+    assert apply(log(3), target).notes == []
+    again = apply(log(3), Target(target.database))
+    assert (again.transactions, again.skipped) == (0, 3)
+    assert [note for note in again.notes if note.startswith("nothing to apply: 3 transactions were skipped, held by ")] == again.notes
+
+
 def test_a_gap_before_the_first_log_is_refused_and_named() -> None:
     class Held(GtidSet):
         def __sub__(self, other: GtidSet) -> GtidSet:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from paraply.applier.selection.skip import skip_result
 from paraply.errors import StopNotReached, UsageError
 from paraply.logs.stop_point import StopPlace, moment_text
+from paraply.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +52,8 @@ def check_result(options: Options, start: Start, run: RunState, reader: LogReade
     skip = skip_result(options.skip, reader, run.named) if options.skip else None
     if skip is not None and skip.missing:
         run.note(skip.missing_note)
+    if not options.live and not run.transactions and not run.filtered and run.skipped > run.named:
+        run.note(_skipped_note(options, start, run.skipped - run.named))
     stop = options.stop
     if stop is None:
         return
@@ -73,6 +76,22 @@ def check_result(options: Options, start: Start, run: RunState, reader: LogReade
             position=place.position,
             gtid=place.gtid,
         )
+
+
+def _skipped_note(options: Options, start: Start, held: int) -> str:
+    """Return the reason why a run skipped all transactions.
+
+    Args:
+        options: The options.
+        start: Start of the run. The progress of a new channel is the target's own GTIDs.
+        held: Number of the transactions, without those that ``--skip`` names.
+    """
+    if start.progress.resumed:
+        reasons = [f"the progress of channel {options.channel}"]
+    else:
+        reasons = ["the target's own GTIDs"] if start.progress.executed else []
+    reasons += ["--start-after"] if options.start_after else []
+    return f"nothing to apply: {counted(held, 'transaction was', 'transactions were')} skipped, held by {' or '.join(reasons)}"
 
 
 def _check_begin(place: tuple[str, int], begins: Sequence[tuple[str, int]]) -> None:
