@@ -339,8 +339,8 @@ class ProgressStore:
 
     def _check_fingerprint(self, connection: Connection, fingerprint: str) -> None:
         rows = rows_of(connection.query(f"SELECT fingerprint FROM paraply.channel WHERE name={self._name}"))
-        if rows and to_text(rows[0][0]) != fingerprint:
-            raise other_arguments(self._channel, self.read(connection).executed, GtidSet, renders=False)
+        if rows and (stored := to_text(rows[0][0])) != fingerprint:
+            raise other_arguments(self._channel, (stored, fingerprint), self.read(connection).executed, GtidSet, renders=False)
 
     def _raise_epoch(self, connection: Connection, wait: int) -> None:
         """Raise the epoch in the row of the channel and in the rows of its sessions. They are locked in this order everywhere."""

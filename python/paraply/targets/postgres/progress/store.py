@@ -202,7 +202,7 @@ def look(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str]
 def _check_fingerprint(stored: str, plan: ApplyPlan, slots: Sequence[Sequence[Any]], new_gtid_set: Callable[[str], GtidSet]) -> None:
     if stored != plan.fingerprint:
         texts = [executed.decode() for _, executed, *_ in slots]
-        raise other_arguments(plan.channel, texts, new_gtid_set, renders=True)
+        raise other_arguments(plan.channel, (stored, plan.fingerprint), texts, new_gtid_set, renders=True)
 
 
 def _make_tables(connection: PgConnection) -> None:
