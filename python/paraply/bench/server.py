@@ -169,7 +169,7 @@ def started_mariadb(parent: Path | None = None) -> Iterator[BenchServer]:
         arguments = [*common, *DURABLE, f"--socket={path}", f"--port={port}", "--bind-address=127.0.0.1"]
         process = subprocess.Popen([server, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            yield replace(wait_until_up(f"mariadb://root@127.0.0.1:{port}", process), data=data, socket=path)
+            yield replace(wait_until_up(started_url(port), process), data=data, socket=path)
         finally:
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -187,15 +187,24 @@ def memory_folder() -> tuple[Path | None, str]:
     return MEMORY, ""
 
 
+def started_url(port: int) -> str:
+    """Return the URL of a server that was started for the bench: with an empty password, so that the environment's does not count.
+
+    >>> parse_url(started_url(3306), {"PARAPLY_PASSWORD": "secret"}).password
+    ''
+    """
+    return f"mariadb://root:@127.0.0.1:{port}"
+
+
 def wait_until_up(url: str, process: subprocess.Popen[bytes], seconds: float = 60.0) -> BenchServer:
     """Wait until a started server answers."""
     deadline = time.monotonic() + seconds
     while True:
         try:
             return look_at(url, may_reset=True)
-        except ParaplyError:
+        except ParaplyError as error:
             if process.poll() is not None or time.monotonic() > deadline:
-                raise ConnectionFailed("the MariaDB server that was started for the bench does not answer") from None
+                raise ConnectionFailed(f"the MariaDB server that was started for the bench does not answer: {error.message}") from error
             time.sleep(0.1)
 
 
