@@ -15,8 +15,9 @@ def main() -> None:
     """Run the command line, and end the process with the exit code."""
     if sys.argv[1:] == ["--version"]:  # monitoring and packagers ask for it often: no command line is needed
         from paraply._version import __version__
+        from paraply.cli.terminal.plain import print_text
 
-        print(f"paraply {__version__}")
+        print_text(f"paraply {__version__}")
         return
     if sys.argv[1:] == ["--help"]:
         from paraply.cli.terminal.overview import print_overview

@@ -86,15 +86,16 @@ def rows(
         wanted = filter_of(database, table, since, until, gtid, key)
         paths = log_paths(log, Wanted(since=wanted.since, until=wanted.until))
         tables = tables_of(schema, schema_from, channel, defaults_file)
-        count = 0  # stays so if the reader closes its end
+        count, finished = 0, False  # both stay so if the reader closes its end
         with sink_of(file) as sink:
             if form == "parquet":
                 count = write_parquet(paths, wanted, tables, Path(str(file)))
             else:
                 count = write_text(paths, wanted, tables, form, sink, full)
+            finished = True
         if file is not None and not as_json:
             output.console.print(f"{counted(count, 'row change')} in {file}", soft_wrap=True)
-        if not count:
+        if finished and not count:
             for note in nothing_found(paths, wanted):
                 output.notice("note", note)
         return 0, {"rows": count, "output": None if file is None else str(file)}

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +45,16 @@ def test_colors_change_no_character() -> None:
 def test_unusual_terminals_are_left_to_the_library(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)
     assert not print_overview()
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_a_closed_pipe_ends_quietly_and_a_full_device_is_an_error(option: str) -> None:
+    command = [sys.executable, "-m", "paraply", option]
+    reader, writer = os.pipe()
+    os.close(reader)
+    closed = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (closed.returncode, closed.stderr) == (0, "")
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        failed = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (failed.returncode, failed.stderr) == (1, "error: No space left on device (standard output)\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,15 @@ def test_conditions_that_nothing_meets_are_told() -> None:
 def test_a_reader_that_ends_early_is_no_error(reader: str, form: str) -> None:
     shell = f"{sys.executable} -m paraply rows {LOG} --format {form} | {reader}"
     ended = subprocess.run(["bash", "-o", "pipefail", "-c", shell], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_reader_that_ends_early_is_not_told_that_nothing_was_found() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-u", "-m", "paraply", "rows", str(LOG), "--table", "shop.t", "--key", "id=1"]
+    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 

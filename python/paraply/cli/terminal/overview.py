@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from paraply.cli.terminal.panels import command_groups
+from paraply.cli.terminal.plain import print_text
 from paraply.cli.terminal.summaries import EPILOG, PURPOSE, ROOT_OPTIONS, SUMMARIES
 
 __all__ = ["overview", "print_overview"]
@@ -34,7 +35,7 @@ def print_overview() -> bool:
     if width < _NARROWEST or (sys.stdout.encoding or "").lower() != "utf-8" or any(name in os.environ for name in _FORM_OF_LIBRARY):
         return False
     colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") not in {"dumb", "unknown"}
-    print(overview(width, _program(), colored=colored))
+    print_text(overview(width, _program(), colored=colored))
     return True
 
 
