@@ -21,18 +21,30 @@ pub(crate) struct StatementTimes {
 impl StatementTimes {
     /// Returns the microseconds of a transaction's DDL statement, 0 if they are not known; none if it has no such statement.
     pub(crate) fn observe(&mut self, transaction: &Transaction, session: Option<u64>) -> Option<u64> {
-        let before = session.zip(transaction.committed_at).and_then(|(session, committed_at)| {
+        let statement = transaction.statements.last().map(|one| (one.timestamp, one.seconds));
+        let end = transaction.committed_at.map(|committed_at| end(statement, committed_at));
+        let before = session.zip(end).and_then(|(session, end)| {
             if self.last_commits.len() >= MOST_SESSIONS {
                 self.last_commits.clear();
             }
-            self.last_commits.insert(session, committed_at)
+            self.last_commits.insert(session, end)
         });
         if transaction.kind != Kind::Ddl {
             return None;
         }
-        let statement = transaction.statements.last().map(|one| (one.timestamp, one.seconds));
-        Some(statement.zip(transaction.committed_at).map_or(0, |(times, end)| duration(times, before, end)))
+        Some(statement.zip(end).map_or(0, |(times, end)| duration(times, before, end)))
     }
+}
+
+/// Returns the time at which a transaction ended, from the second of its last statement's start, that statement's seconds,
+/// and the transaction's time in the log.
+///
+/// MariaDB, and MySQL before 8.0, have no time of the commit: theirs is that of the statement's start. A clock that was set
+/// back makes the seconds wrap around, and is told by a sum beyond 32 bits.
+fn end(statement: Option<(u32, u32)>, committed_at: i64) -> i64 {
+    let finished = statement.filter(|(start, _)| i64::from(*start) * SECOND_US as i64 == committed_at);
+    let finished = finished.and_then(|(start, seconds)| start.checked_add(seconds));
+    finished.map_or(committed_at, |second| i64::from(second) * SECOND_US as i64)
 }
 
 /// Returns the microseconds of a statement from the second of its start and its seconds, the commit of its session before
@@ -61,5 +73,17 @@ mod tests {
         assert_eq!(duration((98, 50_000), None, end), 2_300_000);
         assert_eq!(duration((200, u32::MAX), None, end), 0);
         assert_eq!(duration((0, u32::MAX), None, i64::MIN), 0);
+    }
+
+    #[test]
+    fn a_log_with_the_time_of_the_start_gives_the_end_by_the_seconds() {
+        // MariaDB: the transaction has the time of the statement's start.
+        assert_eq!(end(Some((100, 4)), 100 * SECOND), 104 * SECOND);
+        assert_eq!(duration((100, 4), None, 104 * SECOND), 4_000_000);
+        // MySQL: the transaction has the time of its commit.
+        assert_eq!(end(Some((98, 2)), 100 * SECOND + 300_000), 100 * SECOND + 300_000);
+        // A statement in the future of the clock, whose seconds are negative, and a transaction without a statement.
+        assert_eq!(end(Some((200, u32::MAX - 99)), 200 * SECOND), 200 * SECOND);
+        assert_eq!(end(None, 100 * SECOND), 100 * SECOND);
     }
 }
