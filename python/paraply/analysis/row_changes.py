@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from paraply.logs.transaction_set import TransactionSet
     from paraply.schema.model import Table
 
-__all__ = ["IMAGES", "ChangeFilter", "SqlSource", "batches", "changes", "parse_keys", "takes"]
+__all__ = ["IMAGES", "ChangeFilter", "SqlSource", "batches", "changes", "column_names", "parse_keys", "takes"]
 
 COLUMNS = ("position", "gtid", "committed_at", "database", "table", "operation", "key", "before", "after", "file", "offset")
 IMAGES = ("key", "before", "after")
 _SLICE = 2048
 """Rows of a record batch that become Python objects at once."""
+_FIRST_COLUMN = "@1"
+"""Name of a first column whose name is not known."""
 _STATEMENT_BYTES = 1 << 20
 
 
@@ -126,12 +128,33 @@ def changes(paths: Sequence[str], wanted: ChangeFilter, tables: Sequence[Table] 
                 yield change
 
 
+def column_names(paths: Sequence[str], wanted: ChangeFilter, tables: Sequence[Table] = ()) -> tuple[set[str], set[str]]:
+    """Return the names of the columns of the row changes, and the tables whose columns have numbers instead, such as ``@1``.
+
+    Conditions on GTIDs and keys are not checked.
+
+    Args:
+        paths: The log files.
+        wanted: Conditions for the changes.
+        tables: Definitions valid at the start of the logs.
+    """
+    names: set[str] = set()
+    unnamed: set[str] = set()
+    for batch in batches(paths, wanted, tables, ("database", "table", "before", "after")):
+        found = {name for image in ("before", "after") for name in batch.column(image).keys.unique().to_pylist()}
+        names |= found
+        if _FIRST_COLUMN in found:
+            rows = zip(batch.column("database").to_pylist(), batch.column("table").to_pylist(), dictionaries(batch), strict=True)
+            unnamed |= {f"{database}.{table}" for database, table, row in rows if _FIRST_COLUMN in (row["after"] or row["before"])}
+    return names, unnamed
+
+
 def dictionaries(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
     """Yield the rows of a record batch; only a part of it becomes objects at once."""
     for start in range(0, batch.num_rows, _SLICE):
         for row in batch.slice(start, _SLICE).to_pylist():
             for name in IMAGES:
-                if row[name] is not None:
+                if row.get(name) is not None:
                     row[name] = dict(row[name])
             yield row
 

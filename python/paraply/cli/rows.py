@@ -96,7 +96,7 @@ def rows(
         if file is not None and not as_json:
             output.console.print(f"{counted(count, 'row change')} in {file}", soft_wrap=True)
         if finished and not count:
-            for note in nothing_found(paths, wanted):
+            for note in nothing_found(paths, wanted, tables):
                 output.notice("note", note)
         return 0, {"rows": count, "output": None if file is None else str(file)}
 
@@ -127,7 +127,7 @@ class Counted:
             yield change
 
 
-def nothing_found(paths: list[str], wanted: ChangeFilter) -> Iterator[str]:
+def nothing_found(paths: list[str], wanted: ChangeFilter, definitions: list[Table]) -> Iterator[str]:
     """Yield remarks about conditions that no row change of the logs meets."""
     from paraply._native import look_ahead
     from paraply.applier.selection.filters import names_not_in_logs
@@ -138,6 +138,24 @@ def nothing_found(paths: list[str], wanted: ChangeFilter) -> Iterator[str]:
     if wanted.filters:
         _, _, (databases, tables) = look_ahead(paths, wanted.filters.native())
         yield from names_not_in_logs(wanted.filters, databases, tables)
+    yield from keys_not_found(paths, wanted, definitions)
+
+
+def keys_not_found(paths: list[str], wanted: ChangeFilter, definitions: list[Table]) -> Iterator[str]:
+    """Yield remarks about columns of ``--key`` that the tables of the logs lack, or whose names are not known."""
+    from paraply.analysis.row_changes import column_names
+
+    if not wanted.keys:
+        return
+    names, unnamed = column_names(paths, wanted, definitions)
+    lacking = [name for name in wanted.keys if name not in names]
+    if unnamed and not all(name.startswith("@") for name in wanted.keys):
+        yield (
+            f"the names of the columns of {', '.join(sorted(unnamed))} are not known from these logs: give --schema or --schema-from, name"
+            " the log with the CREATE TABLE too, or count the columns, as in --key @1=7"
+        )
+    elif lacking and names:
+        yield f"no table of these logs has a column {', '.join(lacking)}; names are compared with upper and lower case distinct"
 
 
 def format_of(name: str | None, out: Path | None, *, as_json: bool, key: bool) -> str:

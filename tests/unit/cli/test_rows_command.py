@@ -89,6 +89,12 @@ def test_conditions_that_nothing_meets_are_told() -> None:
     assert paraply("rows", str(LOG), "--table", "shop.t", "--key", "id=1").stderr == ""
 
 
+def test_a_column_that_no_table_has_is_told() -> None:
+    told = paraply("rows", str(LOG), "--key", "Nonsense=1").stderr
+    assert "no table of these logs has a column Nonsense" in told
+    assert "no table of these logs has a column" not in paraply("rows", str(LOG), "--key", "id=4711").stderr
+
+
 @pytest.mark.parametrize("reader", ["head -1", "true"])
 @pytest.mark.parametrize("form", ["text", "jsonl", "csv", "sql"])
 def test_a_reader_that_ends_early_is_no_error(reader: str, form: str) -> None:
