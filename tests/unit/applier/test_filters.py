@@ -103,6 +103,7 @@ def test_a_statement_that_is_not_understood_goes_with_the_databases_that_the_sou
     ("options", "says"),
     [
         ({"tables": ["item"]}, "DATABASE.TABLE"),
+        ({"tables": ["back`tick.item"]}, "a backtick within them is doubled"),
         ({"databases": ["a"], "exclude_databases": ["a"]}, "never"),
         ({"tables": ["a.b"], "exclude_tables": ["a.b"]}, "never"),
         ({"databases": [""]}, "name"),

@@ -22,6 +22,7 @@ TABLE = "shop.orders=restore.orders"
         (["shop"], [], "write OLD=NEW"),
         (["shop.t=x"], [], "write OLD=NEW"),
         ([], ["shop.t=copy"], r"write DATABASE\.TABLE=DATABASE\.TABLE"),
+        ([], ["My Shop.back`tick=x.y"], "a backtick within them is doubled"),
         (["a=a"], [], "changes nothing"),
         ([], ["a.t=A.T"], "only upper and lower case"),
         (["a=b", "a=c"], [], "renamed already, by a=b"),

@@ -287,7 +287,8 @@ def parse_filters(
 def _table(name: str, option: str) -> tuple[str, str]:
     match = _TABLE_NAME.fullmatch(name)
     if match is None:
-        raise UsageError(f"{option} {name}: write DATABASE.TABLE; a name with a dot goes between backticks")
+        more = ", and a backtick within them is doubled, as in `back``tick`" if "`" in name else ""
+        raise UsageError(f"{option} {name}: write DATABASE.TABLE; a name with a dot goes between backticks{more}")
     quoted_database, database, quoted_table, table = match.groups()
     return (_unquoted(quoted_database) if quoted_database else database, _unquoted(quoted_table) if quoted_table else table)
 

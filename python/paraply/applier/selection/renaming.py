@@ -69,7 +69,8 @@ def _table_pair(text: str) -> tuple[tuple[str, str], tuple[str, str]]:
 def _names(option: str, form: re.Pattern[str], text: str, example: str) -> list[str]:
     match = form.fullmatch(text)
     if match is None:
-        raise UsageError(f"{option} {text}: write {example}; a name with a dot or an equals sign goes between backticks")
+        more = ", and a backtick within them is doubled, as in `back``tick`" if "`" in text else ""
+        raise UsageError(f"{option} {text}: write {example}; a name with a dot, an equals sign or a backtick goes between backticks{more}")
     groups = match.groups()
     names = [quoted.replace("``", "`") if quoted else bare for quoted, bare in zip(groups[::2], groups[1::2], strict=True)]
     for name in names:
