@@ -112,7 +112,8 @@ def test_a_stored_table_is_updated_by_what_is_new(spark: SparkSession, logs: Log
         (logs.folder / f"relay.{number:06}").unlink()
     assert texts(update_current(spark, pattern, "shop.tag", into)) == whole
     (logs.folder / "relay.000003").unlink()
-    assert texts(update_current(spark, pattern, "shop.tag", into)) == whole
+    assert texts(update_current(spark, pattern, "`shop`.`tag`", into)) == whole
+    assert texts(read_lake(spark, into, "`shop`.tag")) == whole
     with pytest.raises(UsageError, match="filters"):
         update_current(spark, pattern, "shop.customer", into)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paraply.applier.selection.filters import parse_filters
 from paraply.errors import UsageError
 from paraply.lake import LakeWriter, read
 from paraply.spark.batch.lake import LakeTarget, in_python
@@ -36,7 +37,7 @@ def read_lake(
     Args:
         spark: The session.
         target: Folder or URL of the lake. URLs are read by Spark, ``s3://`` as ``s3a://``, and need its packages.
-        table: ``database.table`` on the source.
+        table: ``database.table`` on the source; a name with a dot goes between backticks.
         format: ``delta`` or ``iceberg``.
         publication: Number of an earlier state; by default the newest one.
 
@@ -57,7 +58,8 @@ def read_lake(
     from pyspark.sql.types import StructField, StructType
 
     try:
-        found = read(str(target), format, publication=publication)[table]
+        state = read(str(target), format, publication=publication)
+        found = state[stored_name(table, list(state))]
     except UsageError as error:
         raise in_python(error) from error.__cause__
     schema, files = from_arrow_schema(found.schema, prefer_timestamp_ntz=True), found.files()
@@ -87,7 +89,7 @@ def update_current(
     Args:
         spark: The session.
         logs: Logs, folders, patterns or URLs, as for ``load``, from the one on in which the stored state ends.
-        table: ``database.table``.
+        table: ``database.table``; a name with a dot goes between backticks.
         target: Folder or URL of the stored state, which need not exist.
         format: ``delta`` or ``iceberg``.
         at: Time or GTID up to which the logs are read, as for ``current``.
@@ -115,6 +117,22 @@ def update_current(
         except UsageError as error:
             raise in_python(error) from error.__cause__
     return read_lake(spark, target, table, format=format)
+
+
+def stored_name(table: str, stored: Sequence[str]) -> str:
+    """Return the name of a table in a lake, which has no backticks around names, from the name as ``lake`` takes it.
+
+    Raises:
+        UsageError: The name has another form.
+
+    >>> stored_name("`My Shop`.`back``tick`", ["My Shop.back`tick"])
+    'My Shop.back`tick'
+    >>> stored_name("shop.back`tick", ["shop.back`tick"])
+    'shop.back`tick'
+    """
+    if table in stored or "`" not in table:
+        return table
+    return ".".join(parse_filters(tables=[table]).tables[0])
 
 
 def quoted(name: str) -> str:
