@@ -76,3 +76,11 @@ def test_a_use_without_a_database_is_an_error_of_the_dump(tmp_path: Path) -> Non
     path.write_text("USE 101 SET NAMES utf8mb4;\nCREATE TABLE t (a INT);\n")
     with pytest.raises(UsageError, match="a statement of the dump is not understood: expected a name, found '101'"):
         read_dump(path)
+
+
+@pytest.mark.parametrize("drop", ["DROP TABLE IF EXISTS `t`;\n", ""])
+def test_a_dump_that_names_no_database_says_how_to_make_one_that_does(tmp_path: Path, drop: str) -> None:
+    path = tmp_path / "dump.sql"
+    path.write_text(f"{drop}CREATE TABLE `t` (a INT);\n")
+    with pytest.raises(UsageError, match=r"no database for table t.*dump with --databases NAME"):
+        read_dump(path)

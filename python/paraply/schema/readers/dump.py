@@ -248,5 +248,6 @@ class _Reader:
             return
         changes = advance(self.catalog, statement, self.database, self.context, mariadb=self.mariadb, version=self.version)
         for change in changes:
-            if isinstance(change, Unknown) and change.everything:
-                raise UsageError(f"a statement of the dump is not understood: {change.reason}: {statement[:60]!r}")
+            if isinstance(change, Unknown) and (change.everything or any(not database for database, _ in change.tables)):
+                advice = "" if self.database else "; no USE names a database before it: dump with --databases NAME"
+                raise UsageError(f"a statement of the dump is not understood: {change.reason}: {statement[:60]!r}{advice}")
