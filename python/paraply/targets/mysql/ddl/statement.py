@@ -410,7 +410,8 @@ def decide_pending(connection: Connection, pending: PendingDdl, decision: str | 
     if pending.database is None:
         raise DdlUndecided(
             f"an earlier run was stopped while the statement before this position ran, and the target does not show whether it was done:"
-            f" check the target, and {_DECISION}",
+            f" check the target, and {_DECISION}. A CREATE TABLE ... SELECT is done only with all of its rows: otherwise DROP TABLE first,"
+            " and answer --ddl-not-done",
             file=pending.file, position=pending.position, gtid=pending.gtid,
         )  # fmt: skip
     return object_exists(connection, pending.database, pending.table) != pending.existed
