@@ -1,3 +1,4 @@
-from simulation.command import main
+from simulation.command import main, prepare_process
 
+prepare_process()
 raise SystemExit(main())

@@ -24,6 +24,17 @@ SEEDS_OF_A_MUTANT = 10_000
 MUTANT_SECONDS = 120.0
 
 
+def prepare_process() -> None:
+    """Let this process simulate only: text hashes that are the same in each process, no log, and no collection of garbage in between."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        # The order of sets of text must not change between two processes, or a seed would not replay.
+        os.environ["PYTHONHASHSEED"] = "0"
+        os.execv(sys.executable, [sys.executable, "-m", "simulation", *sys.argv[1:]])
+    logging.disable(logging.CRITICAL)
+    gc.freeze()
+    gc.disable()
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; 1 if a promise was not kept, or a planted fault was not found."""
     parser = argparse.ArgumentParser(prog="python -m simulation", description=__doc__)
@@ -36,13 +47,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--score", type=float, metavar="SHARE", help="change this share of all lines of commit order, job list and ledgers")
     parser.add_argument("--shrink", action="store_true", help="make the first seed that fails as small as it can be, and print it")
     options = parser.parse_args(arguments)
-    if os.environ.get("PYTHONHASHSEED") != "0":
-        # The order of sets of text must not change between two processes, or a seed would not replay.
-        os.environ["PYTHONHASHSEED"] = "0"
-        os.execv(sys.executable, [sys.executable, "-m", "simulation", *(sys.argv[1:] if arguments is None else arguments)])
-    logging.disable(logging.CRITICAL)
-    gc.freeze()
-    gc.disable()
     first, _, last = options.seeds.partition("-")
     if options.mutants:
         return _mutants([one for one in MUTANTS if options.only in one.name and not one.harmless])

@@ -63,7 +63,8 @@ def test_help_and_mistakes_enter_no_room(imported: Imported, arguments: list[str
 
 def test_the_overview_needs_no_library_of_the_command_line(imported: Imported) -> None:
     modules = imported(COMMAND, "--help")
-    expected = {"cli", "cli.terminal.summaries", "cli.terminal", "cli.terminal.overview", "cli.terminal.panels", "errors", "_on_demand"}
+    terminal = {f"cli.terminal.{name}" for name in ("summaries", "overview", "panels", "plain")}
+    expected = {"cli", "cli.terminal", *terminal, "errors", "_on_demand"}
     assert {name for name in modules if name.startswith("paraply.")} == {f"paraply.{name}" for name in expected}
     assert modules & {"typer", "rich", "pydantic", "inspect", "json", "pathlib"} <= imported("")
     assert "typer" in imported(COMMAND, code=2)
