@@ -47,6 +47,10 @@ impl PyPlanner {
         self.planner.lock().unwrap_or_else(PoisonError::into_inner).ordinal()
     }
 
+    /// Return the next blocks.
+    ///
+    /// Raises:
+    ///     LogNotUnderstood: A transaction follows the position of its MariaDB domain in the log, and has no higher number.
     #[pyo3(signature = (batch, write_sets, *, merge, max_bytes, committed))]
     fn plan(
         &self,
