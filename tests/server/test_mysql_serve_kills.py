@@ -20,8 +20,6 @@ pytestmark = pytest.mark.mysql
 
 MOST_MEGABYTES = 400
 PAUSES = (0.5, 3.0)
-STUCK_SECONDS = 180
-"""Seconds without a new transaction after which a replica is stuck."""
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def test_r37_many_kills_the_short_form(servers: list[OwnMySql], tmp_path: Path) 
 
 
 @pytest.mark.slow(share=False)  # ten minutes
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(1200)
 def test_r37_many_kills_for_ten_minutes(servers: list[OwnMySql], tmp_path: Path) -> None:
     rounds(servers, tmp_path, 600)
 
@@ -70,22 +68,10 @@ def rounds(servers: list[OwnMySql], folder: Path, seconds: float) -> None:
     assert min(counts.values()) > 0, counts
     wanted = gtids(source.url)
     for replica in replicas:
-        goes_on_until(replica, wanted)
+        wait_until(lambda replica=replica: gtids(replica.url) == wanted, f"{state(replica)}; everything", 120 + seconds)  # type: ignore[misc]
         assert content(replica.url) == content(source.url)
     assert peak_megabytes(server.process.pid) < MOST_MEGABYTES
     assert server.end() == receiver.end() == 4
-
-
-def goes_on_until(replica: OwnMySql, wanted: str) -> None:
-    """Wait until a replica has executed everything; a slow one may take its time as long as it executes something."""
-    executed = ""
-    while executed != wanted:
-        before = executed
-        try:
-            wait_until(lambda before=before: gtids(replica.url) != before, "more", STUCK_SECONDS)  # type: ignore[misc]
-        except AssertionError:
-            raise AssertionError(f"a replica is stuck at {before}, and should get to {wanted}: {state(replica)}") from None
-        executed = gtids(replica.url)
 
 
 def again(server: OwnMySql) -> None:
