@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import gc
 import logging
-import multiprocessing
 import os
 import sys
 import time
 import traceback
+from functools import partial
 from pathlib import Path
 
+from simulation.child import found_in_child
 from simulation.mutants import MUTANTS, Mutant, planted
 from simulation.plans import draw_plan
 from simulation.runs import simulate
@@ -116,36 +117,18 @@ def _mutants(mutants: list[Mutant]) -> int:
 
 
 def find(mutant: Mutant, seeds: int = SEEDS_OF_A_MUTANT, seconds: float = MUTANT_SECONDS) -> str | None:
-    """Return the seed that finds a planted fault, and what it saw; None if none of so many does.
-
-    It runs in a process of its own: such a fault can make a thread turn in a circle.
-    """
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_search, args=(mutant, seeds, seconds, sender))
-    process.start()
-    sender.close()
-    text: str | None = "it never ends"
-    if receiver.poll(seconds + 30):
-        try:
-            text = receiver.recv()
-        except EOFError:
-            text = "the process ended"
-    process.kill()
-    process.join()
-    return text
+    """Return the seed that finds a planted fault, and what it saw; None if none of so many does."""
+    return found_in_child(partial(_search, mutant, seeds, seconds), seconds + 30)
 
 
-def _search(mutant: Mutant, seeds: int, seconds: float, sender: object) -> None:
-    text, end = None, time.monotonic() + seconds
+def _search(mutant: Mutant, seeds: int, seconds: float) -> str | None:
+    end = time.monotonic() + seconds
     with planted(mutant):
         for seed in range(seeds):
             try:
                 simulate(seed)
             except Exception as error:
-                text = f"seed {seed}: {type(error).__name__}: {str(error)[:90]}"
-                break
+                return f"seed {seed}: {type(error).__name__}: {str(error)[:90]}"
             if time.monotonic() > end:
                 break
-    sender.send(text)  # type: ignore[attr-defined]
-    os._exit(0)
+    return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import multiprocessing
-import os
 import random
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
+from simulation.child import found_in_child
 from simulation.generated import MODULES, Change, changes_of, in_place
 from simulation.runs import simulate
 
@@ -45,7 +45,7 @@ def score(share: float, out: Path | None, only: str = "") -> int:
                 continue
             found = known.get((change.name, change.number))
             if found is None:
-                found = _try(change, module)
+                found = found_in_child(partial(_search, change, module), WALL_SECONDS) or ""
                 if out is not None:
                     with out.open("a") as file:
                         file.write(json.dumps({"name": change.name, "number": change.number, "text": change.text, "noticed": found}) + "\n")
@@ -57,37 +57,17 @@ def score(share: float, out: Path | None, only: str = "") -> int:
     return tried.total() - noticed.total()
 
 
-def _try(change: Change, module: str) -> str:
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_search, args=(change, module, sender))
-    process.start()
-    sender.close()
-    text = "it never ends"
-    if receiver.poll(WALL_SECONDS):
-        try:
-            text = receiver.recv()
-        except EOFError:
-            text = "the process ended"
-    process.kill()
-    process.join()
-    return text
-
-
-def _search(change: Change, module: str, sender: object) -> None:
-    text, end = "", time.process_time() + SECONDS
+def _search(change: Change, module: str) -> str:
+    end = time.process_time() + SECONDS
     with in_place(change):
         for seed in range(SEEDS):
             try:
                 simulate(seed)
             except Exception as error:
-                text = f"seed {seed}: {type(error).__name__}"
-                break
+                return f"seed {seed}: {type(error).__name__}"
             if time.process_time() > end:
                 break
-        text = text or _tests(MODULES[module])
-    sender.send(text)  # type: ignore[attr-defined]
-    os._exit(0)
+        return _tests(MODULES[module])
 
 
 def _tests(names: tuple[str, ...]) -> str:
