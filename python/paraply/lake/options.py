@@ -55,7 +55,7 @@ class LakeOptions:
         """Check the limits and the stop."""
         if self.batch_rows < 1 or self.batch_bytes < 1:
             raise UsageError("a batch has at least one row and one byte")
-        self.stop  # noqa: B018  raises if it is wrong
+        parse_stop(self.stop_at)
 
     @property
     def stop(self) -> StopPoint | None:
