@@ -70,7 +70,7 @@ Hint = Gap | Order | Purged
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a step on the model.
+    """Outcome of a step on the model.
 
     Attributes:
         record: Answers, waits and content.

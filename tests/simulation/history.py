@@ -205,7 +205,7 @@ _HEADS = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is drawn of a transaction.
+    """Random choices of a transaction.
 
     Attributes:
         changes: Its changes; none for a statement.

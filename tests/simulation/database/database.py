@@ -44,7 +44,7 @@ class Database:
         self.children: dict[int, set[int]] = {}
         """The children of each parent."""
         self.arrivals: dict[Place, int] = {}
-        """How often a row was inserted at a place."""
+        """Number of insertions at each place of a row."""
         self.tables = frozenset(TABLES)
         self.commits: list[Commit] = []
         self.epoch = 0

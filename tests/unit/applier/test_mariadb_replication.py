@@ -58,7 +58,7 @@ def test_a_position_that_the_run_has_not_sent_is_another_ones() -> None:
 
 
 class Ordered:
-    """What an isolation does, in its order."""
+    """Steps of an isolation, in their order."""
 
     def __init__(self, **target_of: object) -> None:
         self.done: list[str] = []

@@ -107,7 +107,7 @@ def _send(board: _Board, connection: FloorConnection, block: RecordedBlock, know
 
 @dataclass(slots=True)
 class _Board:
-    """What is committed, and what may start."""
+    """Committed statements of a replay, and the next one that may start."""
 
     blocks: Sequence[RecordedBlock]
     failure: ParaplyError | None = None
