@@ -374,9 +374,9 @@ class Advance:
 
     def _rename_named(self, old: Name, new: Name, if_exists: bool) -> list[SchemaChange]:
         place = self._place(old)
+        if self.catalog.is_absent(*place):  # RENAME TABLE takes views too
+            return [Irrelevant("the table does not exist" if if_exists else "rename of a view")]
         if if_exists and self.catalog.table(*place) is None:
-            if self.catalog.is_absent(*place):
-                return [Irrelevant("the table does not exist")]
             return [self._unknown("RENAME TABLE IF EXISTS: whether the table existed is not known", place, self._place(new))]
         return self._rename(place, self._place(new))
 

@@ -104,6 +104,22 @@ def test_rename_swaps_and_foreign_keys_follow(catalog: SchemaCatalog) -> None:
     assert known(catalog, "child").foreign_keys[0].parent_table == "u"
 
 
+def test_a_renamed_view_leaves_the_tables_as_they_are(catalog: SchemaCatalog) -> None:
+    """Servers rename a view by RENAME TABLE too; a name that no table has is a view's."""
+    advance(catalog, "create view v as select * from t")
+    changes = advance(catalog, "rename table v to w, t to v, w to t")
+    assert [type(change) for change in changes] == [Irrelevant, RenameTable, AlterTable, Irrelevant]
+    assert [column.name for column in known(catalog, "v").columns] == ["id", "a", "b"]
+    assert catalog.is_absent("d", "t")
+    advance(catalog, "create database e")
+    assert advance(catalog, "rename table e.v to d.x") == [Irrelevant("rename of a view")]
+
+
+def test_r13_a_renamed_name_that_may_be_a_tables_is_unknown() -> None:
+    changes = advance(SchemaCatalog(), "rename table v to w")
+    assert [type(change) for change in changes] == [Unknown]
+
+
 def test_a_renamed_parent_column_reaches_the_child(catalog: SchemaCatalog) -> None:
     changes = advance(catalog, "alter table t change id identity bigint")
     assert changes[0].column_renames == {"identity": "id"}

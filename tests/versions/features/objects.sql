@@ -12,7 +12,6 @@ UPDATE x SET b=9 WHERE a=1;
 
 -- feature: view-renamed
 -- about: A view that is renamed
--- refused: postgresql ddl-not-understood
 CREATE TABLE t (id INT PRIMARY KEY, v INT);
 CREATE VIEW x AS SELECT * FROM t;
 RENAME TABLE x TO z;
