@@ -173,3 +173,13 @@ def test_a_definition_comes_back_from_json() -> None:
 )
 def test_the_value_of_a_new_column_is_known_or_nothing_is_guessed(column: Column, expected: str | None) -> None:
     assert fill_of(column, map_column(column, "d.t")) == expected
+
+
+@pytest.mark.parametrize("name", ["ctid", "xmin", "tableoid"])
+def test_names_of_system_columns_are_refused_before_the_table_is_made(name: str) -> None:
+    with pytest.raises(SchemaMismatch, match=f"system column {name}"):
+        map_table(Table("d", "t", (Column("id", "int"), Column(name, "int"))))
+
+
+def test_other_spellings_of_system_columns_are_names_as_any() -> None:
+    assert map_table(Table("d", "t", (Column("XMIN", "int"), Column("oid", "int")))).columns[0].name == "XMIN"

@@ -55,7 +55,8 @@ _HINTS = {
     "53200": "the target's server ran out of memory",
     TOO_LARGE: "the row, or its part of an index, is larger than PostgreSQL takes: make the row smaller on the source, leave its table"
     " out, or use a MySQL or MariaDB target",
-    "54011": "PostgreSQL takes at most 1,600 columns: leave the table out, or use a MySQL or MariaDB target",
+    "54011": "PostgreSQL takes at most 1,600 columns, and counts dropped ones: copy the table into a new one of its name, leave it out, or"
+    " use a MySQL or MariaDB target",
     "55P03": "another connection holds the lock: let it commit, or end it with pg_terminate_backend",
     "53300": "the server has no connection left: use fewer workers or raise max_connections",
 }

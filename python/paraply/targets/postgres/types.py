@@ -34,6 +34,8 @@ ELSEWHERE = frozenset({"merge", "mrg_myisam", "blackhole", "federated", "connect
 """Engines with tables whose rows differ from their row events."""
 
 MAX_NAME_BYTES = 63
+#: Columns that every table has (src/backend/catalog/heap.c). The check is for the exact name: XMIN is free.
+SYSTEM_COLUMNS = frozenset({"tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"})
 """PostgreSQL truncates longer names without an error."""
 
 _INTEGERS = {
@@ -160,6 +162,18 @@ def check_name(name: str, table: str) -> str:
     return name
 
 
+def check_column_name(name: str, table: str) -> str:
+    """Return the name of a column, after checking that PostgreSQL can store it.
+
+    Raises:
+        SchemaMismatch: The name does not fit, or every table of PostgreSQL has a system column of that name.
+    """
+    if name in SYSTEM_COLUMNS:
+        problem = f"every table of PostgreSQL has a system column {name}, so the source's column cannot have that name"
+        raise SchemaMismatch(f"{problem}; rename the column on the source, or leave the table out", table=table)
+    return check_name(name, table)
+
+
 def check_schema_name(database: str) -> str:
     """Return the name of the schema for a database, after checking it.
 
@@ -225,7 +239,7 @@ def map_column(column: Column, table: str) -> ColumnMapping:
     Raises:
         TypeNotMapped: The column has no exact counterpart.
     """
-    check_name(column.name, table)
+    check_column_name(column.name, table)
     kind, sql_type = _kind_and_type(column, table)
     charset, length = None, None
     if kind == "text":
