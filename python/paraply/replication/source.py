@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from paraply.errors import ConnectionFailed, ReceiveFailed, ServerError, TemporaryFailure, UsageError
 from paraply.targets.mysql.ddl.session_defaults import is_time_zone
+from paraply.targets.mysql.sql import settled
 from paraply.targets.url import parse_url
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def _rows(url: DatabaseUrl, statement: str, timeout: float) -> list[tuple[str, .
 
     connection = _connect(url, MySqlConnection, timeout)
     try:
-        rows = connection.query(statement)[0][1]
+        rows = settled(connection).query(statement)[0][1]
     finally:
         connection.close()
     return [tuple(_text(value) for value in row) for row in rows]

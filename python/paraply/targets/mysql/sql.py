@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from paraply.errors import TemporaryFailure
 
@@ -24,6 +24,7 @@ __all__ = [
     "query_all",
     "query_each",
     "rows_of",
+    "settled",
     "text_literal",
     "to_int",
     "to_text",
@@ -31,6 +32,8 @@ __all__ = [
 
 #: Printable ASCII without the quote and the backslash, whose meaning depends on ``sql_mode``.
 _PLAIN = re.compile(r"[ -&(-\[\]-~]*")
+
+Opened = TypeVar("Opened", bound="Connection")
 
 Result = tuple[list[str], list[tuple[Any, ...]], int]
 """Column names, rows, affected rows."""
@@ -73,6 +76,24 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
+
+
+_SETTLED = (
+    "SET SESSION autocommit=1, completion_type='NO_CHAIN', sql_select_limit=18446744073709551615, sql_big_selects=1, sql_safe_updates=0",
+    "SET SESSION sql_quote_show_create=1, sql_auto_is_null=0 /*!50708 , max_execution_time=0 */ /*M!100100 , max_statement_time=0 */",
+    "SET SESSION max_sort_length=1024 /*!80030 , show_gipk_in_create_table_and_information_schema=1 */",
+    "SET SESSION TRANSACTION READ WRITE",
+)
+"""Variables that limit, refuse or change paraply's own statements, at the servers' defaults. MariaDB passes over MySQL's comments here."""
+
+
+def settled(connection: Opened) -> Opened:
+    """Free a new session from the server's global values that would limit, refuse or change paraply's own statements; return it.
+
+    A server's own replication threads are free from these as well. With ``sql_select_limit``, an answer would be cut without an error.
+    """
+    query_all(connection, _SETTLED)
+    return connection
 
 
 def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list[Result]:

@@ -30,7 +30,7 @@ from paraply.targets.mysql.rows.last_writer import MySqlLastWriter
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.session import MySqlSession
 from paraply.targets.mysql.session_end import await_end
-from paraply.targets.mysql.sql import Connection, rows_of, to_int
+from paraply.targets.mysql.sql import Connection, rows_of, settled, to_int
 from paraply.targets.mysql.xa.branch_store import BranchStore
 from paraply.targets.mysql.xa.branches import finish
 from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
@@ -67,10 +67,10 @@ def connect(url: DatabaseUrl) -> Connection:
         UsageError: A file of the TLS options cannot be read.
     """
     try:
-        return MySqlConnection(
+        return settled(MySqlConnection(
             url.host, url.port, url.user, url.password, database=url.database, socket=url.socket, tls=url.tls_options(),
             connect_timeout=url.connect_timeout, found_rows=True,
-        )  # fmt: skip
+        ))  # fmt: skip
     except (ServerError, ConnectionFailed) as error:
         url.check_tls_files()
         raise connect_error(error, str(url), tls=url.tls != "disabled") from None
