@@ -245,3 +245,31 @@ def test_r32_null_is_null_where_the_database_reads_it_as_text_in_arrays(postgres
     finally:
         asked(postgres_place, f'ALTER DATABASE "{name}" RESET array_nulls')
     assert asked(postgres_place, "SELECT id FROM d.a WHERE s IS NULL ORDER BY 1") == [(1,), (2,), (3,), (4,), (5,), (7,)]
+
+
+def test_settings_of_the_database_do_not_change_how_its_tables_are_read(postgres_place: PostgresPlace, tmp_path: Path) -> None:
+    [log] = made(
+        tmp_path,
+        [
+            "CREATE TABLE q (id INT PRIMARY KEY, u BIGINT UNSIGNED, t TIMESTAMP NULL, v VARCHAR(9), e TIME, x TEXT, d DATE)",
+            "INSERT INTO q VALUES (1, 18446744073709551615, '2026-01-02 03:04:05', 'x', '-838:59:59', '', NULL)",
+            "UPDATE q SET v = 'y'",
+            "ALTER TABLE q ADD c DECIMAL(5,2) DEFAULT 1.25",
+            "UPDATE q SET c = 2.5",
+        ],
+    )
+    settings = {
+        "quote_all_identifiers": "on",
+        "transform_null_equals": "on",
+        "idle_in_transaction_session_timeout": "100",
+        "idle_session_timeout": "100",
+        "DateStyle": "'SQL, DMY'",
+    }
+    [(name,)] = asked(postgres_place, "SELECT current_database()")
+    for setting, value in settings.items():
+        asked(postgres_place, f'ALTER DATABASE "{name}" SET {setting} TO {value}')
+    try:
+        applied(log, postgres_place.url)
+    finally:
+        asked(postgres_place, f'ALTER DATABASE "{name}" RESET ALL')
+    assert asked(postgres_place, "SELECT v, c::text FROM d.q") == [("y", "2.50")]
