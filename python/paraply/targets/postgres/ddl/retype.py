@@ -12,11 +12,15 @@ if TYPE_CHECKING:
 __all__ = ["keeps_values", "retype"]
 
 _NUMBERS = frozenset({"integer", "unsigned", "decimal"})
-_TEXTS = frozenset({"text", "enum"})
+_TEXTS = frozenset({"text", "enum", "set"})
 
 
 _FRACTIONS = frozenset({"time", "datetime", "timestamp"})
 _BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+#: Digits of the largest number of each integer type, with a sign and UNSIGNED.
+_DIGITS = {"tinyint": (3, 3), "smallint": (5, 5), "mediumint": (7, 8), "int": (10, 10), "bigint": (19, 20)}
+#: Largest number of bytes in each type.
+_BYTES = {"tinyblob": 255, "blob": 65535, "mediumblob": 16777215, "longblob": 4294967295}
 #: Guaranteed and largest number of characters in each type.
 _ROOM = {
     "tinytext": (63, 255),
@@ -60,15 +64,54 @@ def _has_room(old: Column, new: Column) -> bool:
     if old.type in _BITS and new.type in _BITS:
         more = _BITS[new.type] - _BITS[old.type]
         return more >= 0 if old.unsigned == new.unsigned else more > 0 and old.unsigned
-    if old.charset != new.charset and new.charset != "utf8mb4":
+    if _is_number(old):
+        return _has_room_for_numbers(old, new)
+    if old.charset not in (new.charset, None) and new.charset != "utf8mb4":
         return False
+    bytes_before, bytes_after = _byte_room(old), _byte_room(new)
+    if bytes_before is not None and bytes_after is not None:
+        return bytes_before <= bytes_after
     room = _room(new)
     if room is not None:
-        return (_room(old) or (0, room[0] + 1))[1] <= room[0]
-    if old.type == new.type == "decimal" and old.unsigned == new.unsigned:
-        digits, more = (new.length or 10) - (old.length or 10), (new.scale or 0) - (old.scale or 0)
-        return digits >= more >= 0
+        longest = _longest_label(old) if old.labels else (_room(old) or (0, room[0] + 1))[1]
+        return longest <= room[0]
+    if (old.type, new.type) in {("date", "datetime"), ("year", "smallint"), ("year", "mediumint"), ("year", "int"), ("year", "bigint")}:
+        return True
     return old.type in _FRACTIONS and old.type == new.type
+
+
+def _is_number(column: Column) -> bool:
+    return column.type in _BITS or column.type in {"decimal", "float", "double"}
+
+
+def _has_room_for_numbers(old: Column, new: Column) -> bool:
+    """Return True if a type other than a shorter or longer integer holds every number of the old type."""
+    if new.unsigned and not old.unsigned:
+        return False
+    if new.type == "double" and new.length is None:
+        return True
+    if old.type not in _BITS and old.type != "decimal":
+        return False
+    scale = (old.scale or 0) if old.type == "decimal" else 0
+    whole = (old.length or 10) - scale if old.type == "decimal" else _DIGITS[old.type][old.unsigned]
+    if new.type == "decimal":
+        return (new.length or 10) - (new.scale or 0) >= whole and (new.scale or 0) >= scale
+    room = _room(new)
+    return room is not None and max(whole, 1) + (scale and scale + 1) + (not old.unsigned) <= room[0]
+
+
+def _longest_label(column: Column) -> int:
+    """Return the number of characters in the longest value of an ENUM or SET."""
+    if column.type == "set":
+        return sum(map(len, column.labels)) + len(column.labels) - 1
+    return max(map(len, column.labels))
+
+
+def _byte_room(column: Column) -> int | None:
+    """Return the largest number of bytes in a column of bytes, or None for other types."""
+    if column.type in {"binary", "varbinary"} or (column.charset == "binary" and column.type in {"char", "varchar"}):
+        return 1 if column.length is None else column.length
+    return _BYTES.get(column.type)
 
 
 def _room(column: Column) -> tuple[int, int] | None:
@@ -93,7 +136,7 @@ def retype(old: ColumnMapping, new: ColumnMapping) -> str | None:
         return column if _same_kind(old, new) else _padded(column, old, new)
     if old.kind in _NUMBERS and new.kind in _NUMBERS | {"double"}:
         return column
-    if (old.kind, new.kind) in {("real", "double"), ("double", "real"), ("year", "integer"), ("date", "timestamp")}:
+    if (old.kind, new.kind) in {("real", "double"), ("double", "real"), ("year", "integer"), ("year", "unsigned"), ("date", "timestamp")}:
         return column
     if old.kind in _NUMBERS and new.kind == "text":
         return f"{column}::text"
