@@ -226,7 +226,7 @@ def test_r33_literal_defaults_and_types_are_the_sources_in_postgres(
     source = make_version_servers.source("11.8")
     client = Client(SqlPlace(source.url), source.data)
     log = client.log(
-        tmp_path, "CREATE DATABASE shop CHARACTER SET utf8mb4", "USE shop", "SET character_set_client=utf8mb4",
+        tmp_path, "CREATE DATABASE shop CHARACTER SET utf8mb4", "USE shop", "SET NAMES utf8mb4",
         "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)",
         "ALTER TABLE t ADD a VARCHAR(9) CHARACTER SET koi8r DEFAULT 'жук'".encode(),
         "ALTER TABLE t ADD b CHAR(9) CHARACTER SET utf16 DEFAULT 'é€'".encode(),
@@ -234,6 +234,7 @@ def test_r33_literal_defaults_and_types_are_the_sources_in_postgres(
         "SET character_set_client=latin1, sql_mode='MAXDB'", "CREATE TABLE m (id INT PRIMARY KEY, at TIMESTAMP NULL)",
         "INSERT INTO m VALUES (1, '2024-03-31 02:30:00')", "ALTER TABLE m ADD d VARCHAR(9) DEFAULT 'é'",
     )  # fmt: skip
+    assert source.sql("SELECT id, a, b, c FROM shop.t") == [(1, "жук", "é€", "表")]
     applied(log, database.url)
     assert database.sql("SELECT id, a, b, c FROM shop.t") == [(1, "жук", "é€", "表")]
     assert database.sql("SELECT at::text, pg_typeof(at)::text, d FROM shop.m") == [

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from paraply.logs.client_charset import ClientCharset
 
-__all__ = ["Part", "Writer", "written_parts"]
+__all__ = ["Part", "Writer", "table_by_server", "written_parts"]
 
 _NAME = rb"`(?:[^`]|``)*`"
 _PLACE = rb"%b(?:\.%b)?" % (_NAME, _NAME)
@@ -131,6 +131,14 @@ def _certain(sql: bytes, writer: Writer) -> bool | None:
         return True if account["password"] else None
     since = _REWRITES_USERS if account["user"] else _REWRITES_GRANTS
     return writer.version >= since
+
+
+def table_by_server(sql: bytes, writer: Writer) -> bool | None:
+    """Return True for a CREATE TABLE that the server wrote anew, False if the server or the client may have, None for other text.
+
+    The literals in it are those of the table, whatever the character set of the session's connection.
+    """
+    return None if _TABLE.match(sql) is None else _certain(sql, writer)
 
 
 def _cut(sql: bytes, *ends: tuple[int, bool]) -> list[Part]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood
 from paraply.logs.client_charset import ClientCharset, client_charset
-from paraply.logs.server_text import Writer, written_parts
+from paraply.logs.server_text import Writer, table_by_server, written_parts
 from paraply.schema.collations import collations
+from paraply.schema.ddl.conversion import converted
+from paraply.schema.ddl.lexer import DdlSyntaxError, tokenize
+from paraply.schema.ddl.rules import Rules
 
 if TYPE_CHECKING:
     from paraply._native import Statement, Transaction
@@ -41,12 +45,15 @@ class StatementText:
         charset: Character set of the client; None if the text is ASCII.
         sent: The bytes for a session with the statement's ``character_set_client``; None if it cannot express the text.
         in_utf8: Whether the server wrote all of the statement, in UTF-8.
+        converted: Whether a session with the statement's settings would change its literals, by the connection's character set. They are
+            the client's then, unless ``in_utf8``.
     """
 
     text: str
     charset: ClientCharset | None
     sent: bytes | None
     in_utf8: bool = False
+    converted: bool = False
 
     def edited(self, text: str) -> bytes | None:
         """Return the bytes of an edited text for a session with the statement's ``character_set_client``; None if there are none."""
@@ -83,9 +90,35 @@ def read_statement_text(
         raise LogNotUnderstood(
             f"a statement is not valid {charset.name} text: {error.reason}", file=file, position=statement.offset
         ) from error
-    converted = [charset.encode(text) if part.server else part.data for part, text in zip(parts, texts, strict=True)]
-    sent = None if None in converted else b"".join(piece for piece in converted if piece is not None)
-    return StatementText("".join(texts), charset, sent, in_utf8=all(part.server for part in parts))
+    pieces = [charset.encode(text) if part.server else part.data for part, text in zip(parts, texts, strict=True)]
+    sent = None if None in pieces else b"".join(piece for piece in pieces if piece is not None)
+    text = "".join(texts)
+    by_server = table_by_server(sql, Writer(mariadb, version, has_rows))
+    changes = _changes_literals(text, Rules.of(statement.context, mariadb=mariadb, version=version), statement, mariadb=mariadb)
+    if changes and by_server is False and charset.is_utf8:
+        raise LogNotUnderstood(
+            "the statement's literals can be read in two ways: as the server wrote them, or as the client did, whose connection's character"
+            " set does not have all of their characters; run it by hand and go on after it",
+            file=file, position=statement.offset,
+        )  # fmt: skip
+    in_utf8 = all(part.server for part in parts) or (by_server is True and charset.is_utf8)
+    return StatementText(text, charset, sent, in_utf8, changes)
+
+
+def _changes_literals(text: str, rules: Rules, statement: Statement, *, mariadb: bool) -> bool:
+    """Return True if the conversion of UTF-8 to the connection's character set would change a string of the statement, or may do so.
+
+    Comments are converted to UTF-8, whatever the connection's character set.
+    """
+    numbers = statement.context.get("charset")
+    known = collations("mariadb" if mariadb else "mysql")
+    connection = None if numbers is None else known.charset_of.get(known.name(numbers[1]) or "")
+    try:
+        tokens = [token for token in tokenize(text, rules) if token.text != "="]
+        literals = [token.text for before, token in pairwise(tokens) if token.kind == "string" and before.upper != "COMMENT"]
+        return any(converted(literal, connection) != literal for literal in literals)
+    except DdlSyntaxError:
+        return True
 
 
 def decode_statement(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from paraply.schema.collations import canonical_charset, canonical_collation
+from paraply.schema.ddl.conversion import converted
 from paraply.schema.ddl.cursor import Cursor
 from paraply.schema.ddl.lexer import DdlSyntaxError
-from paraply.schema.ddl.literals import CODECS, read_bytes
+from paraply.schema.ddl.literals import CODECS, read_bytes, read_string
 from paraply.schema.ddl.rules import MODE_MAXDB, MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
 
 __all__ = ["TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
@@ -148,17 +149,17 @@ def _numbers(cursor: Cursor) -> list[int]:
 def _label(cursor: Cursor) -> str | bytes:
     """Read a label: a string, or bytes of text in the column's character set, which is not known yet."""
     found = read_bytes(cursor)
-    return cursor.string().rstrip(" ") if found is None else bytes.fromhex(found.text or "")
+    return read_string(cursor).rstrip(" ") if found is None else bytes.fromhex(found.text or "")
 
 
 def _text_of(label: str | bytes, charset: str | None) -> str:
     """Return a label as text.
 
     Raises:
-        DdlSyntaxError: The label is bytes of a character set that is not supported here.
+        DdlSyntaxError: The label is bytes of a character set that is not supported here, or text that it may not have.
     """
     if isinstance(label, str):
-        return label
+        return converted(label, charset)
     try:
         return label.decode(CODECS[charset or ""]).rstrip(" ")
     except (KeyError, UnicodeDecodeError):

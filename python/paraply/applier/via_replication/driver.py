@@ -257,9 +257,16 @@ def _refuse_statements(block: Block) -> None:
         read = read_statement_text(statement, mariadb=log.mariadb, version=log.version, file=block.file, has_rows=block.has_rows)
         rules = Rules.of(statement.context, mariadb=log.mariadb, version=log.version)
         check_own_statement(read.text, statement.database, rules, statement.offset)
-        if read.in_utf8 or read.sent != statement.sql:
+        client_is_utf8 = read.charset is not None and read.charset.is_utf8
+        if (read.in_utf8 and not client_is_utf8) or read.sent != statement.sql:
             raise LogNotUnderstood(
                 "the source wrote names of this statement in UTF-8, and its character_set_client is another one, so that the target's own"
                 " replication would make other names; apply it without --via replication",
+                position=statement.offset,
+            )
+        if read.in_utf8 and read.converted:
+            raise LogNotUnderstood(
+                "the source wrote the literals of this statement, and the character set of its connection does not have all of their"
+                " characters, so that the target's own replication would make other labels or defaults; apply it without --via replication",
                 position=statement.offset,
             )

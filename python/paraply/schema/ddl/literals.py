@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from paraply.schema.collations import canonical_charset
+from paraply.schema.ddl.conversion import converted, converted_literal
 from paraply.schema.model import Default
 
 if TYPE_CHECKING:
     from paraply.schema.ddl.cursor import Cursor
 
-__all__ = ["CODECS", "read_bytes", "read_literal", "read_now", "time_zone", "to_utc"]
+__all__ = ["CODECS", "read_bytes", "read_literal", "read_now", "read_string", "time_zone", "to_utc"]
 
 CODECS = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "ascii": "ascii", "latin1": "cp1252"}
 """Python's codecs for these character sets. Text with bytes that the codec does not know is not decoded."""
@@ -49,7 +50,7 @@ def _literal(cursor: Cursor) -> Default | None:
     if cursor.accept("FALSE"):
         return Default("literal", "0", "number")
     if cursor.token.kind == "string":
-        return Default("literal", cursor.string())
+        return Default("literal", read_string(cursor))
     if (digits := read_bytes(cursor)) is not None:
         return digits
     sign = "-" if cursor.at("-") else ""
@@ -62,6 +63,17 @@ def _literal(cursor: Cursor) -> Default | None:
         cursor.next()
         return Default("literal", cursor.string(), "temporal")
     return _introduced(cursor)
+
+
+def read_string(cursor: Cursor) -> str:
+    """Read a string without an introducer; return it as the server has converted it from the client's to the connection's character set.
+
+    >>> from paraply.schema.ddl.cursor import Cursor
+    >>> from paraply.schema.ddl.rules import Rules
+    >>> read_string(Cursor("'漢é'", Rules(client_charset="utf8mb4", connection_charset="latin1")))
+    '?é'
+    """
+    return converted_literal(cursor.string(), cursor.rules.connection_charset, cursor.sql)
 
 
 def read_now(cursor: Cursor) -> Default | None:
@@ -138,7 +150,7 @@ def _introduced(cursor: Cursor) -> Default | None:
     token, inside = cursor.token, cursor.ahead(1)
     if token.upper == "N" and inside.kind == "string" and inside.start == token.end:
         cursor.next()
-        return Default("literal", cursor.string())
+        return Default("literal", converted(cursor.string(), "utf8mb3"))
     if token.kind != "word" or not token.text.startswith("_"):
         return None
     charset = canonical_charset(token.text[1:])

@@ -35,6 +35,7 @@ class Rules:
             in it have their compiled defaults.
         explicit_timestamp: Whether TIMESTAMP columns are nullable by default; None if not known.
         client_charset: Character set of the statement's text; None if not known.
+        connection_charset: Character set to which the server converts literals; None if it does not convert them, or if not known.
         time_zone: The session's ``time_zone``; None if the log does not hold it.
     """
 
@@ -46,6 +47,7 @@ class Rules:
     charset_collations: Mapping[str, str] | None = None
     explicit_timestamp: bool | None = None
     client_charset: str | None = None
+    connection_charset: str | None = None
     time_zone: str | None = None
 
     @classmethod
@@ -61,7 +63,7 @@ class Rules:
         pairs = context.get("character_set_collations") if mariadb and version >= CHARSET_COLLATIONS_SINCE else None
         names = [table.name(collation) for _, collation in pairs or ()]
         logged = {table.charset_of[name]: name for name in names if name is not None}
-        client = table.name(charset[0]) if charset else None
+        sent, literals = (table.charset_of.get(table.name(number) or "") for number in charset[:2]) if charset else (None, None)
         return cls(
             mariadb=mariadb,
             version=version,
@@ -70,7 +72,8 @@ class Rules:
             utf8mb4_collation=table.name(utf8mb4) if utf8mb4 else None,
             charset_collations=logged if pairs is not None and None not in names else None,
             explicit_timestamp=context.get("explicit_defaults_for_timestamp"),
-            client_charset=table.charset_of.get(client) if client else None,
+            client_charset=sent,
+            connection_charset=None if sent in {literals, "binary", None} else literals,
             time_zone=context.get("time_zone"),
         )
 

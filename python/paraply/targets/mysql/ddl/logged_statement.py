@@ -117,6 +117,8 @@ def read_statement(
     data = None if read.in_utf8 else _client_bytes(statement, read, run, kind)
     if data is None:
         settings.append("SET character_set_client=utf8mb4")
+    if read.in_utf8 and read.converted:  # the literals are those of the table on the source
+        settings.append("SET collation_connection=utf8mb4_general_ci")
     return ReadStatement(text, kind, run, run.encode() if data is None else data, settings)
 
 
