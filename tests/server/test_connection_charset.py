@@ -107,3 +107,25 @@ def test_r33_the_servers_own_replication_gets_no_literals_that_it_would_change(
     outcome = run(log, target.url, "--via", "replication")
     assert outcome.code == 3
     assert "the source wrote the literals of this statement" in outcome.report["error"]["message"]
+
+
+@pytest.mark.parametrize("created", ["CREATE DATABASE IF NOT EXISTS shop", "SET @a=1"])
+def test_text_is_not_read_in_the_servers_default_where_the_databases_is_not_known(
+    make_version_servers: VersionServers, tmp_path: Path, database: Database, created: str
+) -> None:
+    source = make_version_servers.source("10.11", "--character-set-server=latin1")
+    source.sql("SET sql_log_bin=0", "CREATE DATABASE shop CHARACTER SET utf8mb4")
+    statements = (created, "CREATE TABLE shop.t (id INT PRIMARY KEY, c VARCHAR(9), d TEXT)", "INSERT INTO shop.t VALUES (1, 'é', 'é')")
+    outcome = run(logged(source, tmp_path, *statements), database.url)
+    assert outcome.code == 1
+    message = outcome.report["error"]["message"]
+    assert "--schema dump.sql" in message
+    assert "binlog_row_metadata=MINIMAL" in message
+
+
+def test_text_is_read_where_the_log_has_its_character_set(make_version_servers: VersionServers, tmp_path: Path, database: Database) -> None:
+    source = make_version_servers.source("10.11", "--binlog-row-metadata=MINIMAL")
+    source.sql("SET sql_log_bin=0", "CREATE DATABASE shop CHARACTER SET utf8mb4")
+    statements = ("CREATE TABLE shop.t (id INT PRIMARY KEY, c VARCHAR(9))", "INSERT INTO shop.t VALUES (1, 'é')")
+    applied(logged(source, tmp_path, *statements), database.url)
+    assert differing_from_postgres(source, database) == []

@@ -11,8 +11,8 @@ from paraply.errors import LogNotUnderstood
 from paraply.logs.client_charset import ClientCharset, client_charset
 from paraply.logs.server_text import Writer, table_by_server, written_parts
 from paraply.schema.collations import collations
-from paraply.schema.ddl.conversion import converted
 from paraply.schema.ddl.lexer import DdlSyntaxError, tokenize
+from paraply.schema.ddl.literals import converted
 from paraply.schema.ddl.rules import Rules
 
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from paraply.schema.collations import canonical_charset, canonical_collation
-from paraply.schema.ddl.conversion import converted
 from paraply.schema.ddl.cursor import Cursor
 from paraply.schema.ddl.lexer import DdlSyntaxError
-from paraply.schema.ddl.literals import CODECS, read_bytes, read_string
+from paraply.schema.ddl.literals import CODECS, converted, read_bytes, read_string
 from paraply.schema.ddl.rules import MODE_MAXDB, MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
 
 __all__ = ["TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]

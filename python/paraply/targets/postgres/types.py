@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paraply.errors import SchemaMismatch, TypeNotMapped
+from paraply.schema.advance import ASSUMED_COLLATION
 
 if TYPE_CHECKING:
     from paraply.schema.model import Column, Key, Table
@@ -200,7 +201,7 @@ def map_table(table: Table, children: Iterable[Table] = ()) -> TableMapping:
         problem = f"the rows of a table of engine {table.engine} are not those that the log holds for it"
         raise TypeNotMapped(f"{problem}; leave it out, or use a MySQL or MariaDB target", table=table.full_name)
     schema, name = check_schema_name(table.database), check_name(table.name, table.full_name)
-    columns = tuple(map_column(column, table.full_name) for column in table.columns)
+    columns = tuple(map_column(_certain(column, table), table.full_name) for column in table.columns)
     places = {column.name.lower(): index for index, column in enumerate(table.columns)}
     unique = [key for key in sorted(table.keys, key=lambda key: not key.primary) if key.unique or key.primary]
     keys, others = _split_keys(table, [(key, _key_columns(key, places)) for key in unique])
@@ -210,6 +211,15 @@ def map_table(table: Table, children: Iterable[Table] = ()) -> TableMapping:
     changed = {column.lower() for key in references if key.on_update != "refuse" for column in key.parent_columns}
     update = tuple(index for index, column in enumerate(table.columns) if column.name.lower() in changed)
     return TableMapping(table.database, table.name, schema, name, columns, keys, delete, update, others)
+
+
+def _certain(column: Column, table: Table) -> Column:
+    """Return the column without a character set that was only assumed: the server's default, for a database whose CREATE is not known.
+
+    The log must have the character set then. Rows would be read in a wrong one otherwise.
+    """
+    assumed = ASSUMED_COLLATION in table.options and column.collation == table.collation and column.charset not in {None, "binary"}
+    return replace(column, charset=None, collation=None) if assumed else column
 
 
 def _key_columns(key: Key, places: dict[str, int]) -> tuple[int, ...]:
