@@ -10,6 +10,7 @@ __all__ = [
     "ArchiveRefused",
     "ChannelTrouble",
     "ChecksFailed",
+    "CommitsLost",
     "ConfigurationMismatch",
     "ConnectionFailed",
     "ConnectionLost",
@@ -217,6 +218,10 @@ class ConnectionFailed(ParaplyError):
 
 class ConnectionLost(ConnectionFailed):
     """Connection that broke while a transaction was in progress."""
+
+
+class CommitsLost(ConnectionFailed):
+    """Target that has lost committed transactions, by a restart or because another server took its place; a new run continues (R25)."""
 
 
 class ServerError(ParaplyError):

@@ -6,12 +6,14 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING
 
+from paraply._native import GtidSet
 from paraply.applier.execute.resolution import name_treatment
 from paraply.applier.schedule.policy import runs_statement
 from paraply.cpu_time import thread_counted
 from paraply.errors import (
     AlreadyRunning,
     ApplyFailed,
+    CommitsLost,
     ConnectionFailed,
     ConnectionLost,
     DdlUndecided,
@@ -24,12 +26,12 @@ from paraply.targets.lock_waits import UNTOLD
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.replication import new_channel, workers_of
 from paraply.targets.mysql.replication.common import end_workers
+from paraply.targets.progress.kept import commits_lost
 from paraply.targets.retrying import with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply._native import GtidSet
     from paraply.applier.execute.run_state import RunState
     from paraply.applier.schedule.job_list import Job
     from paraply.applier.via_replication.outbox import Outbox
@@ -94,6 +96,7 @@ class Watch:
         """True once the channel is removed, and every commit counted."""
         self._shown: Connection | None = None
         self._channel: Channel | None = None
+        self._counted: GtidSet = GtidSet()
         self._thread = runtime.thread(self._follow, name="paraply-watch")
 
     def start(self) -> None:
@@ -150,6 +153,8 @@ class Watch:
     def _establish(self) -> Channel:
         channel = self._opened()
         try:
+            if self._made and (lost := self._counted - channel.executed()):
+                raise commits_lost(str(lost))
             if not self._made or not channel.go_on():
                 self._begin(channel)
         except BaseException:
@@ -184,7 +189,7 @@ class Watch:
                     self._step(self._channel or self._establish())
                 except ParaplyError as error:
                     told = explain(error)
-                    if not isinstance(told, (ConnectionFailed, TemporaryFailure)):
+                    if isinstance(told, CommitsLost) or not isinstance(told, (ConnectionFailed, TemporaryFailure)):
                         raise told from None
                     self._lost(told)
         except BaseException as error:  # without a report the run would wait for this thread
@@ -246,6 +251,7 @@ class Watch:
             with contextlib.suppress(PrecedingFailed):
                 self._run.order.wait_turn(job.ticket)
             self._run.count_committed(job.block)
+            self._counted.update(job.block.gtids)
             if self._run.order.failure is None:
                 self._run.order.finish(job.ticket)
         if done:

@@ -21,6 +21,7 @@ from paraply.targets.mysql.preflight.table_check import TableChecker, check_serv
 from paraply.targets.mysql.progress.channel_control import MySqlChannelControl, open_control
 from paraply.targets.mysql.progress.channel_status import read_channels
 from paraply.targets.mysql.progress.diverged import read_diverged, write_diverged
+from paraply.targets.mysql.progress.kept import complete, kept_progress, stored_gtids
 from paraply.targets.mysql.progress.recovery import settle_at_start, settle_block
 from paraply.targets.mysql.progress.status_row import MySqlStatusRow, open_status_row
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
@@ -35,7 +36,7 @@ from paraply.targets.mysql.xa.branch_store import BranchStore
 from paraply.targets.mysql.xa.branches import finish
 from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
 from paraply.targets.progress.file_ledger import PlaceLedger
-from paraply.targets.progress.gtid_ledger import Executed, ProgressLedger, make_ledger, read_executed
+from paraply.targets.progress.gtid_ledger import ProgressLedger, make_ledger
 from paraply.targets.protocol import ApplyPlan, Capabilities, Inspection, Progress, Standing
 from paraply.targets.retrying import with_retries
 
@@ -169,7 +170,9 @@ class MySqlTarget:
         context = self.context
         connection = context.fresh()
         try:
-            return MySqlSession(context, connection, context.take_slot(connection))
+            slot = context.take_slot(connection)
+            kept_progress(context, connection)
+            return MySqlSession(context, connection, slot)
         except ParaplyError as error:
             connection.close()
             raise explain(error) from None
@@ -230,7 +233,7 @@ class MySqlTarget:
 
     def pass_over(self, block: Block) -> None:
         """Record that an earlier run committed the block."""
-        self.context.ledger.acknowledge(block)
+        self.context.ledger.pass_over(block)
 
     def committed(self, block: Block) -> bool:
         """Return True if a block is committed. Called after its connection broke, and waits until its server session has ended."""
@@ -304,13 +307,12 @@ class MySqlTarget:
 
     def complete_gtids(self, executed: GtidSet) -> None:
         """Make the applied GTIDs the target's own, at a stop before the end of the log."""
-        self._read(lambda control: self.context.mode.finish(control, executed))
+        self._read(lambda control: complete(self.context, control, executed))
 
     def _finish(self, control: Connection, executed: GtidSet) -> None:
         context = self.context
         with telling(self.connect, control.connection_id, "the end"):
-            context.mode.finish(control, executed)
-            stored = context.store.read(control)
+            stored = complete(context, control, executed)
             if isinstance(context.ledger, PlaceLedger):
                 places = context.ledger.places()
                 if places.file is not None:
@@ -386,13 +388,13 @@ class MySqlTarget:
 
     def _is_in(self, connection: Connection, block: Block) -> bool:
         context = self.context
-        stored = context.store.read(connection)
+        stored = kept_progress(context, connection)
         settled = settle_block(context, connection, block, stored)
         if settled is not None:
             return settled
         if block.first_gtid is None:
             return stored.places().hold(block)
-        return block.gtids <= _executed(connection, context.mode, stored).gtids
+        return block.gtids <= stored_gtids(connection, context.mode, stored).gtids
 
     def _read(self, read: Callable[[Connection], T], tries: int = _TRIES) -> T:
         """Return the result of a function that uses the control connection; try again if the connection is lost or KILL QUERY hits it."""
@@ -439,11 +441,7 @@ def _read_progress(
         channel.store.consolidate(control, replace(stored, file=places.file, position=places.offset), places.text())
         progress = Progress(nothing, places.file, places.offset, stored.ordinal, stored.resumed, done=places.done)
         return progress, PlaceLedger(places, nothing, ordered=not plan.gaps)
-    executed = _executed(control, channel.mode, stored)
+    executed = stored_gtids(control, channel.mode, stored)
     channel.store.consolidate(control, stored, executed.text())
     progress = Progress(executed.gtids, stored.file, stored.position, stored.ordinal, stored.resumed, low=executed.low)
     return progress, make_ledger(executed, mariadb=channel.server.mariadb, gaps=plan.gaps)
-
-
-def _executed(connection: Connection, mode: GtidMode, stored: StoredProgress) -> Executed:
-    return read_executed([*stored.executed, mode.own_executed(connection)], GtidSet)

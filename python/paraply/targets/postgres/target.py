@@ -209,6 +209,7 @@ class PostgresTarget:
         connection = self._connector(self._uri or "", lock_timeout_ms=self._lock_timeout_ms, name=name)
         try:
             context.channel.make_slot(connection, slot)
+            context.channel.check_kept(connection, context.ledger, self._new_gtid_set)
         except ParaplyError:
             connection.close()
             raise
@@ -303,7 +304,7 @@ class PostgresTarget:
 
     def pass_over(self, block: Block) -> None:
         """Record that an earlier run committed the block."""
-        self.context.ledger.acknowledge(block)
+        self.context.ledger.pass_over(block)
 
     def committed(self, block: Block) -> bool:
         """Return True if the block is committed, after its session's transaction has ended: the session's row has the block's number.
@@ -314,7 +315,9 @@ class PostgresTarget:
         slot, found = context.slot_of(block), False
         if slot is not None:
             with self._control_lock:
-                found = context.channel.slot_ordinal(self._connect_control(), slot) == block.ordinal
+                control = self._connect_control()
+                found = context.channel.slot_ordinal(control, slot) == block.ordinal
+                context.channel.check_kept(control, context.ledger, self._new_gtid_set)
         self._definitions.decide(block, committed=found)
         if found:
             context.acknowledge(block)
@@ -349,6 +352,7 @@ class PostgresTarget:
 
     def _finish(self) -> None:
         with self._control_lock, patiently(self._connect_control(), self._uri or "", "the end"):
+            self.context.channel.check_kept(self._connect_control(), self.context.ledger, self._new_gtid_set)
             self.context.channel.finish(self._connect_control())
 
     def close(self) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from paraply.runtime import runtime
 from paraply.targets.progress.gtid_ledger import Mark, ProgressLedger
+from paraply.targets.progress.kept import Acknowledged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
     from paraply._native import Block, GtidSet
 
 __all__ = ["FilePositions", "PlaceLedger", "PositionRow", "end_of", "newest_row", "read_positions"]
+
+
+_NEWEST = 1024
+"""Commits whose ends are remembered. A target loses the last ones, so that the last acknowledged commit is among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +133,8 @@ class PlaceLedger(ProgressLedger):
         self._initial = places.done
         #: Blocks after the low position, by the number before their first transaction.
         self._early: dict[int, Block] = {}
+        #: Number and end of the newest blocks that were committed, to see if the target loses one.
+        self._newest: deque[tuple[int, tuple[str, int]]] = deque(maxlen=_NEWEST)
 
     def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:  # noqa: ARG002
         """Return the progress to write in each of the transactions that apply the blocks, one after the other."""
@@ -152,13 +160,28 @@ class PlaceLedger(ProgressLedger):
             )
 
     def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:  # noqa: ARG002
-        """Record that the commits of the blocks were acknowledged, or that an earlier run committed them."""
+        """Record that the commits of the blocks were acknowledged."""
         with self._lock:
-            for block in blocks:
-                self._initial = self._initial - _ends(block) if self._initial else self._initial
-                self._early[block.ordinal - block.transaction_count - block.skipped] = block
-            while (early := self._early.pop(self._low.ordinal, None)) is not None:
-                self._low = FilePositions(early.end_file, early.end_offset, early.ordinal)
+            self._newest.extend((block.ordinal, end_of(block)) for block in blocks)
+            self._take_in(blocks)
+
+    def pass_over(self, block: Block) -> None:
+        """Record that an earlier run committed a block."""
+        with self._lock:
+            self._take_in([block])
+
+    def acknowledged(self) -> Acknowledged:
+        """Return the commits that were acknowledged up to now."""
+        with self._lock:
+            return Acknowledged(self.executed(), tuple(self._newest))
+
+    def _take_in(self, blocks: Iterable[Block]) -> None:
+        """Raise the low position over committed blocks."""
+        for block in blocks:
+            self._initial = self._initial - _ends(block) if self._initial else self._initial
+            self._early[block.ordinal - block.transaction_count - block.skipped] = block
+        while (early := self._early.pop(self._low.ordinal, None)) is not None:
+            self._low = FilePositions(early.end_file, early.end_offset, early.ordinal)
 
 
 def _ends(block: Block) -> frozenset[tuple[str, int]]:

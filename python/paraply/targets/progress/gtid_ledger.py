@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paraply._native import Ledger, progress_text, raise_position
+from paraply.targets.progress.kept import Acknowledged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -129,9 +130,17 @@ class ProgressLedger:
         if self.native is not None:
             self.native.acknowledge(blocks, slot)
 
+    def pass_over(self, block: Block) -> None:
+        """Record that an earlier run committed a block."""
+        self.acknowledge(block)
+
     def executed(self) -> GtidSet:
         """Return the acknowledged GTIDs."""
         return self._executed if self.native is None else self.native.executed()
+
+    def acknowledged(self) -> Acknowledged:
+        """Return the commits that were acknowledged up to now."""
+        return Acknowledged(self.executed())
 
 
 class GapLedger(ProgressLedger):

@@ -22,7 +22,7 @@ from paraply.errors import AlreadyRunning, ConfigurationMismatch
 from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.types import quote_literal
-from paraply.targets.progress.file_ledger import PlaceLedger, PositionRow, newest_row, read_positions
+from paraply.targets.progress.file_ledger import FilePositions, PlaceLedger, PositionRow, newest_row, read_positions
 from paraply.targets.progress.gtid_ledger import ProgressLedger, make_ledger, read_executed
 from paraply.targets.progress.mismatch import other_arguments
 from paraply.targets.protocol import ApplyPlan, Progress
@@ -125,6 +125,24 @@ class Channel:
             raise failure(failed.error) from failed
         return int(rows[0][0]) if rows else None
 
+    def check_kept(self, connection: PgConnection, ledger: ProgressLedger, new_gtid_set: Callable[[str], GtidSet]) -> None:
+        """Check that the target holds every acknowledged commit of this run.
+
+        Raises:
+            CommitsLost: The target has lost commits.
+        """
+        acknowledged = ledger.acknowledged()
+        try:
+            slots = _rows(connection.run([_slots(self.name)])[0])
+        except StatementFailed as failed:
+            raise failure(failed.error) from failed
+        rows = [(int(slot), _place_row(*row)) for slot, *row in slots]
+        if ledger.native is not None:
+            acknowledged.check(read_executed([row.text for _, row in rows], new_gtid_set).gtids, FilePositions())
+        else:
+            kept = next((row for slot, row in rows if slot == 0), None)
+            acknowledged.check(acknowledged.gtids, read_positions(kept, [row for slot, row in rows if slot]))
+
     def finish(self, connection: PgConnection) -> None:
         """Record in the channel's row that everything is applied."""
         done = f"UPDATE paraply.channel SET state = 'complete' WHERE name = {quote_literal(self.name)} AND {self.ours}"
@@ -189,7 +207,7 @@ def look(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str]
     stored, slots = connection.run(
         [
             f"SELECT fingerprint FROM paraply.channel WHERE name = {name}".encode(),
-            f'SELECT slot, executed, file, "offset", ordinal FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
+            _slots(plan.channel),
         ]
     )
     fingerprints = _rows(stored)
@@ -228,7 +246,7 @@ def _take_over(
         [
             f"INSERT INTO paraply.channel AS c VALUES ({name}, 1, {fingerprint}, 'running')"
             f" ON CONFLICT (name) DO UPDATE SET epoch = c.epoch + 1, state = 'running' RETURNING epoch".encode(),
-            f'SELECT slot, executed, file, "offset", ordinal FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
+            _slots(plan.channel),
         ]
     )
     rows = [(int(slot), _place_row(*row)) for slot, *row in _rows(progress)]
@@ -252,6 +270,12 @@ def _union(
     if (newest := newest_row(kept, written)) is not None:
         progress.ordinal, progress.file, progress.offset = newest.ordinal, newest.file, newest.offset
     return progress, make_ledger(union, mariadb=plan.mariadb, gaps=plan.gaps), union.text()
+
+
+def _slots(channel: str) -> bytes:
+    """Return the query for the rows of a channel's sessions."""
+    columns = 'slot, executed, file, "offset", ordinal'
+    return f"SELECT {columns} FROM paraply.progress WHERE channel = {quote_literal(channel)} ORDER BY ordinal".encode()
 
 
 def _place_row(executed: bytes, file: bytes | None, offset: bytes | None, ordinal: bytes) -> PositionRow:
