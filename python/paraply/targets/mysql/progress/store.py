@@ -159,7 +159,7 @@ class ProgressStore:
         self._check_fingerprint(connection, fingerprint)
         connection.query(
             f"INSERT IGNORE INTO paraply.channel (name, epoch, fingerprint, executed, ordinal, state)"
-            f" VALUES ({self._name}, 0, {text_literal(fingerprint)}, '', 0, 'incomplete')"
+            f" VALUES ({self._name}, 0, {text_literal(fingerprint)}, {plain_literal('')}, 0, 'incomplete')"
         )
         if not self.lock_statements(connection, wait):
             raise AlreadyRunning(
@@ -262,7 +262,8 @@ class ProgressStore:
         """
         made = connection.query(
             f"REPLACE INTO paraply.progress (channel, slot, epoch, executed, ordinal)"
-            f" SELECT name, {slot}, epoch, '', 0 FROM paraply.channel WHERE name={self._name} AND epoch={epoch} LOCK IN SHARE MODE"
+            f" SELECT name, {slot}, epoch, {plain_literal('')}, 0 FROM paraply.channel WHERE name={self._name} AND epoch={epoch}"
+            " LOCK IN SHARE MODE"
         )
         self.checked(made, epoch, connection, at=0)
 

@@ -15,7 +15,7 @@ import time
 
 from paraply.errors import ServerError, UsageError
 from paraply.targets.mysql.errors import LOCK_WAIT_TIMEOUT
-from paraply.targets.mysql.sql import Connection, query_each, rows_of, text_literal, to_int, to_text
+from paraply.targets.mysql.sql import Connection, bytes_literal, query_each, rows_of, text_literal, to_int, to_text
 from paraply.targets.two_phase import Branch, branch_prefix, wait_for_branches
 
 __all__ = ["BranchStore", "check_two_phase", "end_statement", "xid_of"]
@@ -41,7 +41,7 @@ class BranchStore:
     def create_schema(self, connection: Connection) -> None:
         """Create the table and the guard if they are missing."""
         connection.query(_SCHEMA)
-        connection.query(f"INSERT IGNORE INTO paraply.split VALUES ({self._name}, -1, '')")
+        connection.query(f"INSERT IGNORE INTO paraply.split VALUES ({self._name}, -1, {bytes_literal(b'')})")
 
     def exists(self, connection: Connection) -> bool:
         """Return True if this channel ever split a transaction."""
