@@ -76,6 +76,7 @@ class StatementRunner:
         it with the session.
         """
         context, connection = self._context, self._connection
+        context.sessions.note([block], connection.connection_id)
         if not context.store.lock_statements(connection, _LOCK_WAIT):
             raise AlreadyRunning("another apply of this channel is running a statement on the target")
         try:
