@@ -53,6 +53,15 @@ The last five keep the plan of a set the same while its table grows: each row is
 a plan that was made for an empty table would read the whole table for every set, until the server analyzes it.
 """
 
+_NO_LIMITS = (
+    "SELECT set_config(name, '0', false) FROM pg_settings"
+    " WHERE name IN ('idle_in_transaction_session_timeout', 'idle_session_timeout', 'transaction_timeout')"
+)
+"""Time limits that a server, a database or a role may set, as far as the server has them.
+
+A worker may wait for the turn of its commit, with an open transaction, as long as an older transaction takes.
+"""
+
 _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, ExecStatus.EMPTY_QUERY})
 
 
@@ -160,7 +169,8 @@ class PgConnection:
         try:
             refuse_read_only(self.raw, parameters)
             settings = {**_SETTINGS, "lock_timeout": f"{lock_timeout_ms}ms"}
-            self.raw.execute("; ".join(f"SET {name} TO '{value}'" for name, value in settings.items()).encode())
+            statements = [*(f"SET {name} TO '{value}'" for name, value in settings.items()), _NO_LIMITS]
+            self.raw.execute("; ".join(statements).encode())
         except psycopg.Error as error:
             self.close()
             raise refused(error, parameters) from error

@@ -280,6 +280,8 @@ class PostgresSession:
                 if definitions.alone_found == known:
                     break
             self._context.refuse_alone(tables)
+        except StatementFailed as failed:
+            raise self._failure(failed, block, "") from failed
         except ParaplyError as error:
             error.message += self._context.definitions.other_case(
                 table for transaction in block.transactions for table in transaction.tables
@@ -332,7 +334,10 @@ class PostgresSession:
             raise error from failed
 
     def _check_condition(self, step: MustBeEmpty | MustLack, block: Block) -> None:
-        found = self._connection.run([step.query.encode()])[0]
+        try:
+            found = self._connection.run([step.query.encode()])[0]
+        except StatementFailed as failed:
+            raise self._failure(failed, block, step.table) from failed
         if found.ntuples:
             raise self._located(step.refusal(), block)
 

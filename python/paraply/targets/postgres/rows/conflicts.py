@@ -65,7 +65,10 @@ class SavepointWriter:
         return None
 
     def _take_back(self) -> None:
-        self._connection.run([_BACK])
+        try:
+            self._connection.run([_BACK])
+        except StatementFailed as failed:
+            raise failure(failed.error) from failed
         self._kept = True
 
 
