@@ -39,8 +39,9 @@ def read_alter_table(cursor: Cursor) -> AlterTableStatement:
         if cursor.accept(",") and cursor.done:
             cursor.fail("an action")
     return AlterTableStatement(
-        name, tuple(reader.actions), reader.options, reader.rename, if_exists, reader.taken, reader.made, reader.unlogged, reader.exchanged
-    )
+        name, tuple(reader.actions), reader.options, reader.rename, if_exists, reader.taken, reader.made, reader.unlogged, reader.exchanged,
+        single=reader.count == 1,
+    )  # fmt: skip
 
 
 class _Reader:
@@ -56,10 +57,12 @@ class _Reader:
         self.unlogged = ""
         self.exchanged: Name | None = None
         self.finished = False
+        self.count = 0
 
     def action(self) -> None:
         """Parse one action; table options may follow each other without a comma."""
         cursor = self.cursor
+        self.count += 1
         if self._partitions():
             self.finished = True
         elif cursor.accept("ADD"):

@@ -125,6 +125,7 @@ class AlterTableStatement:
         made: MariaDB's CONVERT PARTITION ... TO TABLE: the table that a partition of this one becomes.
         unlogged: Action on whole partitions or files that changes rows without logging them, such as ``DROP PARTITION``; else empty.
         exchanged: The table of EXCHANGE PARTITION ... WITH TABLE.
+        single: Whether it is an ALTER TABLE with one action and nothing else, not even ALGORITHM.
         ignores: ALTER IGNORE: the server changes values that do not fit, regardless of sql_mode, and drops rows that violate a constraint.
     """
 
@@ -137,6 +138,7 @@ class AlterTableStatement:
     made: Name | None = None
     unlogged: str = ""
     exchanged: Name | None = None
+    single: bool = False
     ignores: bool = False
 
 

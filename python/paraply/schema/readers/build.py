@@ -35,7 +35,7 @@ def in_order(keys: Iterable[Key]) -> tuple[Key, ...]:
 def column_of(spec: ColumnSpec, charset: str | None, collation: str | None, rules: Rules) -> Column:
     """Return the column that the server creates from a definition, in a table with these defaults."""
     kind = resolve_type(spec.type, charset, collation, rules)
-    nullable = spec.nullable
+    nullable = False if spec.primary else spec.nullable
     if nullable is None:
         nullable = not spec.automatic and not (kind.type == "timestamp" and rules.explicit_timestamp is False and not spec.generated)
     return Column(
@@ -141,8 +141,6 @@ class Draft:
 
     def add_foreign_key(self, spec: ForeignSpec, rules: Rules, lookup: Lookup) -> None:
         """Add a foreign key, and the key on its columns that the server adds if no other key can be used."""
-        if spec.if_not_exists and spec.name and any(same_name(key.name, spec.name) for key in self.foreign_keys):
-            return
         columns = tuple(self.columns[self.find(name)].name for name in spec.columns)
         self.keys.append(KeySpec(spec.name or spec.index_name, tuple(KeyPart(name) for name in columns), generated=True))
         if not self.supports_foreign_keys:
@@ -191,14 +189,10 @@ class Draft:
         """Remove keys for foreign keys that are a leading part of another key, like mysql_prepare_create_table."""
         kept: list[KeySpec] = []
         for key in self.keys:
-            for place, other in enumerate(kept):
-                if key.generated and _leads(key, other):
-                    break
-                if other.generated and _leads(other, key):
-                    kept[place] = key
-                    break
-            else:
-                kept.append(key)
+            if key.generated and any(_leads(key, other) for other in kept if not other.generated or len(other.parts) > len(key.parts)):
+                continue
+            kept = [other for other in kept if not (other.generated and _leads(other, key))]
+            kept.append(key)
         self.keys = kept
 
     def _server_order(self, keys: Sequence[Key]) -> dict[str, int]:
@@ -233,7 +227,8 @@ class Draft:
         if part.column is None:
             return part
         column = self.columns[self.find(part.column)]
-        whole = part.prefix is None or spec.kind != "btree" or (column.length is not None and part.prefix >= column.length)
+        cut = spec.kind == "btree" and column.type.endswith(("char", "binary", "text", "blob"))
+        whole = part.prefix is None or not cut or (column.length is not None and part.prefix >= column.length)
         return KeyPart(column.name, None if whole else part.prefix)
 
     def _free_name(self, spec: KeySpec, taken: set[str]) -> str:
