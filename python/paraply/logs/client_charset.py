@@ -42,6 +42,8 @@ CLIENT_CODECS = {
 
 #: Character sets in which the second byte of a character may be a quote, a backslash or a parenthesis of ASCII.
 _WIDE = frozenset({"big5", "cp932", "gb18030", "gbk", "sjis"})
+#: Character sets in which some bytes of the upper half are characters of their own: half-width katakana.
+_WITH_KATAKANA = frozenset({"cp932", "sjis"})
 #: Bytes of latin1 that Windows-1252 leaves free. The servers take them as control characters (seen on MySQL 9.7 and MariaDB 10.11).
 _LATIN1_CONTROLS = {byte: chr(byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D)}
 
@@ -87,7 +89,7 @@ class ClientCharset:
             return data
         masked, place = bytearray(data), 0
         while place < len(data):
-            if data[place] < 0x80:
+            if data[place] < 0x80 or (self.name in _WITH_KATAKANA and 0xA1 <= data[place] <= 0xDF):
                 place += 1
                 continue
             long = self.name == "gb18030" and data[place + 1 : place + 2] in _DIGITS
@@ -107,8 +109,8 @@ _DIGITS = tuple(bytes((digit,)) for digit in range(0x30, 0x3A))
 def client_charset(name: str | None) -> ClientCharset | None:
     r"""Return a character set by its name, or None if it cannot be decoded.
 
-    >>> client_charset("latin1").decode(b"\xe9\x81"), client_charset("sjis").masked("表`".encode("shift_jis"))
-    ('é\x81', b'\x80\x80`')
+    >>> client_charset("latin1").decode(b"\xe9\x81"), client_charset("sjis").masked("表`ｱ`".encode("shift_jis"))
+    ('é\x81', b'\x80\x80`\xb1`')
     """
     codec = CLIENT_CODECS.get(name or "")
     return None if name is None or codec is None else ClientCharset(name, codec)
