@@ -224,6 +224,16 @@ impl Collation {
         Ok(text)
     }
 
+    /// Returns the number of bytes of a value's first character; 1 where it is no character.
+    pub fn character_length(&self, value: &[u8]) -> usize {
+        self.charset.first(value).map_or(1, |(_, length)| length)
+    }
+
+    /// Returns a value without the spaces at its end.
+    pub fn without_end_spaces<'v>(&self, value: &'v [u8]) -> &'v [u8] {
+        value.get(..without_spaces(value, self.charset.space())).unwrap_or(value)
+    }
+
     /// Returns the first characters of a value, as a prefix key stores them. A shorter value is returned whole.
     ///
     /// # Errors
@@ -259,11 +269,14 @@ fn strip_trailing(out: &mut Vec<u8>, start: usize, byte: u8) {
 
 /// Cuts spaces off the end, but nothing before `start`; a space may take several bytes.
 fn strip_spaces(out: &mut Vec<u8>, start: usize, space: &[u8]) {
-    let kept = out.get(start..).map_or(0, |form| {
-        let spaces = form.rchunks_exact(space.len()).take_while(|unit| *unit == space).count();
-        form.len() - spaces * space.len()
-    });
+    let kept = out.get(start..).map_or(0, |form| without_spaces(form, space));
     out.truncate(start + kept);
+}
+
+/// Returns the number of bytes before the spaces at the end.
+fn without_spaces(value: &[u8], space: &[u8]) -> usize {
+    let spaces = value.rchunks_exact(space.len()).take_while(|unit| *unit == space).count();
+    value.len() - spaces * space.len()
 }
 
 #[cfg(test)]

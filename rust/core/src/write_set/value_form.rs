@@ -17,7 +17,13 @@ pub(super) enum ValueForm {
     /// Numbers, temporal values, ENUM, SET and BIT: their text.
     Plain,
     /// Text under a collation whose equality is known.
-    Text(&'static Collation),
+    Text {
+        /// The collation.
+        collation: &'static Collation,
+        /// True for CHAR: spaces at the end are none of its value, nor of a prefix of its value, even where the collation
+        /// does not ignore them (seen on MySQL 9.7 and `MariaDB` 10.5 to 11.8).
+        is_char: bool,
+    },
     /// Bytes unchanged, padded with zero bytes to this length.
     Bytes { pad_to: usize },
     /// All values count as one.
@@ -35,7 +41,7 @@ impl ValueForm {
                 if bytewise {
                     Self::Bytes { pad_to: 0 }
                 } else {
-                    Self::of_text(column.collation.as_deref())
+                    Self::of_text(column.collation.as_deref(), column.data_type == "char")
                 }
             }
             "tinyint" | "smallint" | "mediumint" | "int" | "integer" | "bigint" | "decimal" | "numeric" | "float"
@@ -45,9 +51,9 @@ impl ValueForm {
         }
     }
 
-    fn of_text(collation: Option<&str>) -> Self {
+    fn of_text(collation: Option<&str>, is_char: bool) -> Self {
         match collation.and_then(Collation::by_name) {
-            Some(collation) if collation.class() != Class::WholeKey => Self::Text(collation),
+            Some(collation) if collation.class() != Class::WholeKey => Self::Text { collation, is_char },
             _ => Self::Unknown(Reason::UnknownCollation),
         }
     }
@@ -58,7 +64,11 @@ impl ValueForm {
             (Self::Plain, Self::Plain)
             | (Self::Bytes { .. }, Self::Bytes { .. })
             | (Self::Unknown(_), Self::Unknown(_)) => true,
-            (Self::Text(a), Self::Text(b)) => a.name() == b.name(),
+            // For the reference of a CHAR, MariaDB ignores spaces at the end of the parent's VARCHAR too (seen on 10.5 to 11.8);
+            // MySQL does not.
+            (Self::Text { collation: a, is_char }, Self::Text { collation: b, is_char: other }) => {
+                a.name() == b.name() && (is_char == other || !a.name().contains("_nopad_"))
+            }
             _ => false,
         }
     }
@@ -71,7 +81,9 @@ impl ValueForm {
                 out.push(b'?');
                 Ok(())
             }
-            (Self::Text(collation), Value::Bytes(bytes)) => append_text(collation, bytes, prefix, out),
+            (Self::Text { collation, is_char }, Value::Bytes(bytes)) => {
+                append_text(collation, bytes, prefix.map(|length| (length, is_char)), out)
+            }
             (Self::Bytes { pad_to }, Value::Bytes(bytes)) => {
                 append_bytes(bytes, pad_to, prefix, out);
                 Ok(())
@@ -81,13 +93,25 @@ impl ValueForm {
     }
 }
 
+/// Appends text, or the beginning of so many characters; with it comes whether the text is a CHAR.
 #[inline]
-fn append_text(collation: &Collation, bytes: &[u8], prefix: Option<u32>, out: &mut Vec<u8>) -> Result<(), Reason> {
+fn append_text(
+    collation: &Collation,
+    bytes: &[u8],
+    prefix: Option<(u32, bool)>,
+    out: &mut Vec<u8>,
+) -> Result<(), Reason> {
     let reason = |error| match error {
         CollationError::Unknown(_) => Reason::UnknownCollation,
         CollationError::InvalidText { .. } => Reason::InvalidValue,
     };
-    let bytes = prefix.map_or(Ok(bytes), |characters| collation.prefix(bytes, characters)).map_err(reason)?;
+    let bytes = match prefix {
+        None => bytes,
+        Some((characters, is_char)) => {
+            let begin = collation.prefix(bytes, characters).map_err(reason)?;
+            if is_char { collation.without_end_spaces(begin) } else { begin }
+        }
+    };
     collation.equality_form(bytes, out).map_err(reason)
 }
 

@@ -105,6 +105,37 @@ fn r13_a_prefix_key_is_exact() {
 }
 
 #[test]
+fn r12_spaces_at_the_end_of_a_prefix_of_a_char_do_not_count() {
+    let keys = [("PRIMARY", &[Column(0)][..]), ("u", &[Prefix { column: 1, length: 3 }][..])];
+    let row = |id, s| insert("t", &[Int(id), Bytes(s)]);
+    for collation in ["utf8mb4_0900_ai_ci", "utf8mb4_0900_bin", "utf8mb4_general_nopad_ci", "latin1_nopad_bin"] {
+        for (kind, meet) in [("char", true), ("varchar", false)] {
+            let catalog = catalog([table("t", &["id int", &format!("s {kind} {collation}")], &keys)]);
+            for options in [FINE, Options { scheme: Scheme::Group, ..FINE }] {
+                let found = conflicting(&catalog, options, &row(1, b"ab"), &row(2, b"ab c"));
+                assert_eq!(found, meet, "{kind} {collation} {options:?}");
+                assert!(!conflicting(&catalog, options, &row(1, b"abc"), &row(2, b"ab c")));
+            }
+        }
+    }
+    let catalog = catalog([table("t", &["id int", "s char ucs2_nopad_bin"], &keys)]);
+    assert!(conflicting(&catalog, FINE, &row(1, b"\0a\0b"), &row(2, b"\0a\0b\0 \0c")));
+}
+
+#[test]
+fn r15_a_char_may_refer_to_a_varchar_with_spaces_at_its_end_where_mariadb_compares_without_them() {
+    for (collation, meet) in [("utf8mb4_nopad_bin", true), ("utf8mb4_0900_bin", false)] {
+        let of = |kind: &str| format!("s {kind} {collation}");
+        let parent = table("p", &[&of("varchar")], &[("PRIMARY", &[Column(0)])]);
+        let child = table("c", &["id int", &of("char")], &[("PRIMARY", &[Column(0)])]);
+        let catalog = catalog([parent, referring(child, 1, "p", "s", ReferenceAction::Refuse)]);
+        let (gone, refers) = (delete("p", &[Bytes(b"ab ")]), insert("c", &[Int(1), Bytes(b"ab")]));
+        assert_eq!(conflicting(&catalog, FINE, &gone, &refers), meet, "{collation}");
+        assert!(conflicting(&catalog, FINE, &delete("p", &[Bytes(b"ab")]), &refers));
+    }
+}
+
+#[test]
 fn r13_unknown_tables_and_invalid_text_are_barriers() {
     let catalog = catalog([table("t", &["s varchar utf8mb4_0900_ai_ci"], &[("PRIMARY", &[Column(0)])])]);
     let (set, fallbacks) = write_set(&catalog, FINE, &[insert("nowhere", &[])]);
