@@ -2,15 +2,18 @@
 
 use std::borrow::Cow;
 
+use paraply_core::collation::Collation;
+
 use crate::error::Fault;
 use crate::event::cursor::Cursor;
 use crate::event::mariadb;
-use crate::event::text::{TextKind, classify};
+use crate::event::text::{Quoting, TextKind, classify};
 use crate::event::types;
 use crate::transaction::{Format, RowSettings, Statement, StatementContext};
 
 const POST_HEADER_LENGTH: usize = 13;
-/// The bit of `sql_mode`.
+/// Bits of `sql_mode`.
+const ANSI_QUOTES: u64 = 4;
 const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
 /// Number of databases that stands for too many to be named.
 const TOO_MANY_DATABASES: u8 = 254;
@@ -29,6 +32,7 @@ pub struct QueryEvent<'a> {
     /// The statement.
     pub sql: Cow<'a, [u8]>,
     status: &'a [u8],
+    mariadb: bool,
 }
 
 impl<'a> QueryEvent<'a> {
@@ -59,7 +63,7 @@ impl<'a> QueryEvent<'a> {
         } else {
             Cow::Borrowed(cursor.rest())
         };
-        Ok(Self { thread_id, seconds, error_code, database, sql, status })
+        Ok(Self { thread_id, seconds, error_code, database, sql, status, mariadb: format.mariadb })
     }
 
     /// Returns the effect of the statement on its transaction.
@@ -68,8 +72,11 @@ impl<'a> QueryEvent<'a> {
             b"BEGIN" => Ok(TextKind::Begin),
             b"COMMIT" => Ok(TextKind::Commit),
             sql => {
-                let mode = parse_status(self.status)?.sql_mode.unwrap_or(0);
-                Ok(classify(sql, mode & NO_BACKSLASH_ESCAPES == 0))
+                let context = parse_status(self.status)?;
+                let mode = context.sql_mode.unwrap_or(0);
+                let client = context.charset.and_then(|(client, ..)| Collation::by_id(client, self.mariadb));
+                let (escapes, ansi_quotes) = (mode & NO_BACKSLASH_ESCAPES == 0, mode & ANSI_QUOTES != 0);
+                Ok(classify(sql, Quoting { escapes, ansi_quotes, client }))
             }
         }
     }

@@ -2,8 +2,10 @@
 //! row format.
 
 mod changed_table;
+mod quoting;
 
 pub(crate) use changed_table::changed_table;
+pub use quoting::Quoting;
 
 /// Effect of a statement on its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,10 +46,9 @@ pub enum TextKind {
     Refused(String),
 }
 
-/// Classifies a statement. `escapes` is true if a backslash escapes in quotes (not under the `sql_mode`
-/// `NO_BACKSLASH_ESCAPES`).
-pub fn classify(sql: &[u8], escapes: bool) -> TextKind {
-    let mut words = Words { rest: sql, escapes };
+/// Classifies a statement, whose quotes are read by these rules.
+pub fn classify(sql: &[u8], quoting: Quoting) -> TextKind {
+    let mut words = Words { rest: sql, quoting: quoting.for_text(sql) };
     let Some(mut first) = words.next() else { return TextKind::Nothing };
     let mut second = words.clone().next().unwrap_or_default();
     let has_settings = (first.as_str(), second.as_str()) == ("SET", "STATEMENT");
@@ -165,7 +166,7 @@ fn reads_rows(words: &[&str]) -> bool {
 #[derive(Debug, Clone)]
 struct Words<'a> {
     rest: &'a [u8],
-    escapes: bool,
+    quoting: Quoting,
 }
 
 impl Words<'_> {
@@ -194,15 +195,27 @@ impl Words<'_> {
     /// Skips a quoted part; a doubled quote is two consecutive quoted parts.
     fn skip_quoted(&mut self, quote: u8) {
         self.skip(1);
-        while let Some((&byte, rest)) = self.rest.split_first() {
-            self.rest = rest;
-            if byte == quote {
+        while let Some(&byte) = self.rest.first() {
+            let length = self.quoting.character(self.rest);
+            self.skip(length);
+            if length == 1 && byte == quote {
                 return;
             }
-            if byte == b'\\' && quote != b'`' && self.escapes {
+            if length == 1 && byte == b'\\' && self.quoting.escapes_in(quote) {
                 self.skip(1);
             }
         }
+    }
+
+    /// Returns the length of the word at the start.
+    fn word_length(&self) -> usize {
+        let mut length = 0;
+        while let Some(rest) = self.rest.get(length..)
+            && rest.first().is_some_and(|&byte| is_word(byte))
+        {
+            length += self.quoting.character(rest);
+        }
+        length
     }
 }
 
@@ -217,7 +230,7 @@ impl Iterator for Words<'_> {
                 [b'#', ..] | [b'-', b'-', b' ' | b'\t' | b'\n', ..] => self.skip_past(b"\n"),
                 [quote @ (b'\'' | b'"' | b'`'), ..] => self.skip_quoted(quote),
                 [byte, ..] if is_word(byte) => {
-                    let length = self.rest.iter().take_while(|&&byte| is_word(byte)).count();
+                    let length = self.word_length();
                     let word =
                         String::from_utf8_lossy(self.rest.get(..length).unwrap_or_default()).to_ascii_uppercase();
                     self.skip(length);
@@ -235,10 +248,14 @@ fn is_word(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use paraply_core::collation::Collation;
+
     use super::*;
 
+    const ESCAPES: Quoting = Quoting { escapes: true, ansi_quotes: false, client: None };
+
     fn classify(sql: &[u8]) -> TextKind {
-        super::classify(sql, true)
+        super::classify(sql, ESCAPES)
     }
 
     fn ddl() -> TextKind {
@@ -273,10 +290,59 @@ mod tests {
 
     #[test]
     fn a_backslash_escapes_only_where_the_sql_mode_lets_it() {
+        let literal = Quoting { escapes: false, ..ESCAPES };
         let sql = b"CREATE TABLE t(a INT COMMENT '\\') SELECT 'x' AS a";
-        assert!(matches!(super::classify(sql, false), TextKind::Refused(_)));
+        assert!(matches!(super::classify(sql, literal), TextKind::Refused(_)));
         let sql = b"CREATE TABLE t(a INT COMMENT '\\' SELECT')";
-        assert_eq!(super::classify(sql, true), ddl());
+        assert_eq!(classify(sql), ddl());
+        let ansi = Quoting { ansi_quotes: true, ..ESCAPES };
+        let sql = br#"CREATE TABLE t("a\" INT, "SELECT" INT COMMENT 'SELECT')"#;
+        assert_eq!(super::classify(sql, ansi), ddl());
+    }
+
+    #[test]
+    fn a_byte_of_a_longer_character_is_no_quote_and_no_backslash() {
+        let of = |collation: &str, sql: &[u8]| {
+            let client = Some(Collation::by_name(collation).expect("a collation"));
+            super::classify(sql, Quoting { client, ..ESCAPES })
+        };
+        for (collation, character) in [
+            ("sjis_japanese_ci", &b"\x95\\"[..]),
+            ("cp932_japanese_ci", b"\x83`"),
+            ("gbk_chinese_ci", b"\xd5\\"),
+            ("big5_chinese_ci", b"\xb3\\"),
+        ] {
+            let sql = [
+                &b"CREATE TABLE `"[..],
+                character,
+                b"` (a INT COMMENT 'x",
+                character,
+                b"', b INT COMMENT 'select, table')",
+            ]
+            .concat();
+            assert_eq!(of(collation, &sql), ddl(), "{collation}");
+            let sql = [
+                &b"CREATE TABLE "[..],
+                character,
+                b" (a INT COMMENT 'x",
+                character,
+                b"') SELECT '",
+                character,
+                b"' AS a",
+            ]
+            .concat();
+            assert!(matches!(of(collation, &sql), TextKind::Refused(_)), "{collation}");
+        }
+        // One byte of its own before a quote.
+        assert_eq!(of("sjis_japanese_ci", b"CREATE TABLE t (a INT COMMENT '\xb1', b INT COMMENT 'select')"), ddl());
+    }
+
+    #[test]
+    fn a_definition_that_the_server_wrote_is_utf8_whatever_the_client() {
+        let client = Some(Collation::by_name("gbk_chinese_ci").expect("a collation"));
+        let sql = "CREATE TABLE `t` (\n  `表` int DEFAULT NULL COMMENT 'x'\n) START TRANSACTION";
+        let quoting = Quoting { client, ..ESCAPES };
+        assert_eq!(super::classify(sql.as_bytes(), quoting), TextKind::Ddl { opens_transaction: true });
     }
 
     #[test]
