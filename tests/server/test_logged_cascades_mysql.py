@@ -50,6 +50,13 @@ TEXT = [
     "INSERT INTO p VALUES ('a',1),('b',1)",
     "INSERT INTO c VALUES (1,'a'),(2,'b')",
 ]
+TWO_TEXT_KEYS = [
+    "CREATE TABLE p (a INT, b INT, k VARCHAR(5) COLLATE utf8mb4_0900_ai_ci, PRIMARY KEY (a, b), UNIQUE (k))",
+    """CREATE TABLE c (id INT PRIMARY KEY, a INT, b INT, k VARCHAR(5) COLLATE utf8mb4_0900_ai_ci,
+      FOREIGN KEY (a, b) REFERENCES p (a, b) ON UPDATE CASCADE, FOREIGN KEY (k) REFERENCES p (k) ON UPDATE CASCADE)""",
+    "INSERT INTO p VALUES (1,1,'x'),(1,2,'y'),(2,1,NULL)",
+    "INSERT INTO c VALUES (1,1,1,'x'),(2,1,NULL,'y'),(3,1,2,NULL),(4,2,1,'x')",
+]
 KEYLESS = [
     "CREATE TABLE p (id INT PRIMARY KEY)",
     "CREATE TABLE c (p INT, n INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE)",
@@ -77,6 +84,11 @@ CASES: list[tuple[str, list[str], list[str]]] = [
     ("replace_self", SELF, ["REPLACE INTO t VALUES (2,NULL,7),(9,NULL,4)"]),
     ("replace_text", TEXT, ["REPLACE INTO p VALUES ('A',2)", "REPLACE INTO p VALUES ('b',2)"]),
     ("replace_chain", CHAIN, ["REPLACE INTO p VALUES (1,5)", "REPLACE INTO c VALUES (1,2)"]),
+    (
+        "update_two_keys_one_equal",
+        TWO_TEXT_KEYS,
+        ["UPDATE p SET a=a+10, k=UPPER(k)", "UPDATE p SET a=a+10, k=LOWER(k) WHERE k='y'", "UPDATE p SET b=5, k=UPPER(k)"],
+    ),
     ("on_duplicate", CASCADE, ["INSERT INTO p VALUES (1,9) ON DUPLICATE KEY UPDATE id=11"]),
     ("both", CASCADE, [BOTH, "DELETE c, p FROM p STRAIGHT_JOIN c ON c.p=p.id WHERE p.id=2"]),
     ("both_child_first", CASCADE, ["DELETE c, p FROM c STRAIGHT_JOIN p ON c.p=p.id WHERE p.id=1"]),
