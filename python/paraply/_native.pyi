@@ -134,6 +134,9 @@ class Transaction:
     def filtered(self) -> bool:
         """True if a filter removed all its changes."""
     @property
+    def own_left_out(self) -> bool:
+        """True if changes of paraply's own tables were removed from it."""
+    @property
     def skipped(self) -> bool:
         """True if it is left out by name."""
     @property
@@ -219,6 +222,9 @@ class Block:
     @property
     def filtered(self) -> int:
         """Number of its transactions that a filter left empty: they are only recorded."""
+    @property
+    def own_left_out(self) -> int:
+        """Number of its transactions from which changes of paraply's own tables were removed."""
     @property
     def rows(self) -> int: ...
     @property
@@ -897,6 +903,9 @@ class LogReader:
         An error of the log is raised only after the transactions before it were returned.
         """
 
+def own_table_names() -> list[str]:
+    """Return the names of the tables in which paraply keeps its own state in MySQL and MariaDB."""
+
 def look_ahead(
     paths: Sequence[str],
     tables: TableFilter | None = None,
@@ -1203,8 +1212,12 @@ class TransactionBatch:
         """Return the batch with one more transaction that is wanted."""
     @property
     def bytes(self) -> int: ...
-    def emptied(self) -> TransactionBatch:
-        """Return a batch of one transaction with only its identity, after a filter has left it out."""
+    def emptied(self, *, own: bool = False) -> TransactionBatch:
+        """Return a batch of one transaction with only its identity, after a filter has left it out.
+
+        Args:
+            own: True if it was left out because it is about paraply's own tables.
+        """
     def with_statements(self, statements: Sequence[tuple[_Bytes, str]]) -> TransactionBatch:
         """Return a batch of one transaction with other statements: the text and the default database of each."""
     def before(self, index: int) -> TransactionBatch:
@@ -1272,6 +1285,7 @@ class TableFilter:
         *,
         rename_databases: Sequence[tuple[str, str]] = ...,
         rename_tables: Sequence[tuple[tuple[str, str], tuple[str, str]]] = ...,
+        leaves_own_out: bool = ...,
     ) -> Self: ...
     def chooses(self, database: str, table: str) -> bool: ...
     def chooses_on_target(self, database: str, table: str) -> bool:
@@ -1388,6 +1402,7 @@ class BlockSums:
 
     Attributes:
         named: Transactions left out by name, which are among the skipped ones.
+        own_left_out: Transactions from which changes of paraply's own tables were removed.
         merged: Transactions of blocks with several, without those left empty by filters.
     """
 
@@ -1399,6 +1414,8 @@ class BlockSums:
     def skipped(self) -> int: ...
     @property
     def named(self) -> int: ...
+    @property
+    def own_left_out(self) -> int: ...
     @property
     def rows(self) -> int: ...
     @property

@@ -29,6 +29,8 @@ RULES = Rules(mariadb=False, version=(9, 7, 0))
         "DROP VIEW paraply.channel",
         "CREATE TRIGGER paraply.t BEFORE INSERT ON paraply.channel FOR EACH ROW SET NEW.epoch = 1",
         "ALTER TABLE paraply.progress SOMETHING NEW",
+        "CREATE TABLE paraply.item (id INT)",
+        "CREATE TABLE paraply.progress LIKE paraply.item",
     ],
 )
 def test_r25_statements_on_the_progress_are_refused(statement: str) -> None:

@@ -350,6 +350,7 @@ class Applier:
         if is_in_order_anyway(self._options, first, self._look_into_log()):
             self._ordered, self._options = True, replace(self._options, consistency=Consistency.ANY_TIME)
         look = run_preflight(self._options, self._target, files, first, list(self._schema or ()))
+        self._options = replace(self._options, filters=look.renaming.filters)
         if self._beside:
             look.run_plan.notes.append(passed_over_note(self._beside))
         return look

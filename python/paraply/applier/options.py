@@ -140,8 +140,7 @@ class Options:
     def reader_options(self) -> dict[str, Any]:
         """Return the native reader's arguments for the stop, the filters, the renames and the skipped transactions."""
         options: dict[str, Any] = dict(self.stop.reader_options()) if self.stop is not None else {}
-        if self.filters or self.renames:
-            options["tables"] = self.filters.native(self.renames)
+        options["tables"] = self.filters.native(self.renames)
         if self.skip:
             options["skip"] = self.skip.native()
         return options

@@ -329,7 +329,8 @@ def show(report: ApplyReport, *, costs: bool = False) -> None:
     )
     if report.filtered:
         many = counted(report.filtered, "transaction was", "transactions were")
-        output.console.print(f"{many} left empty by the filters, and recorded as done")
+        by = "" if report.own_left_out else " by the filters"
+        output.console.print(f"{many} left empty{by}, and recorded as done")
     if report.skip is not None:
         many = counted(report.skip.transactions, "transaction was", "transactions were")
         output.console.print(f"{many} left out by --skip, and counted as executed")

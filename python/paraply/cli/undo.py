@@ -135,7 +135,7 @@ def options_of(
     return UndoOptions(
         transactions=None if transactions is None else TransactionSet.parse("--transactions", transactions),
         between=times,
-        tables=TableFilter(filters.databases, filters.tables) if filters else None,
+        tables=TableFilter(filters.databases, filters.tables, leaves_own_out=True) if filters else None,
         dependents="include" if dependents == "include" else "keep" if dependents == "keep" else "stop",
         channel=channel,
         schema=() if schema is None else tuple(read_dump(schema)),

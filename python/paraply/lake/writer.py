@@ -17,6 +17,7 @@ from paraply.lake.store import Store, check_form, open_store
 from paraply.lake.tables import LakeTables
 from paraply.logs import log_paths
 from paraply.logs.file_order import read_heads
+from paraply.schema.model import OWN_DATABASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +82,7 @@ class LakeWriter:
     def __init__(self, options: LakeOptions, on_progress: Callable[[LakeReport], None] | None = None) -> None:
         self._options = options
         self._on_progress = on_progress or (lambda _report: None)
-        self._filters = options.filters.without_system_databases()
+        self._filters = options.filters.without_system_databases(OWN_DATABASE)
         self.report = LakeReport(options.into, options.form)
         self._stopping = False
 

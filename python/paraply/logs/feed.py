@@ -90,6 +90,7 @@ class FeedRules:
             unknown (R13).
         wants: Returns True if the filters keep the statements of a transaction. With it, the reader returns each such transaction in a
             batch of its own.
+        names_own: Returns True if a transaction that the filters do not keep may be about paraply's own tables.
         renamed: Returns the batch of such a transaction with the target's names in its statements.
         by_event: Whether the write sets have details for each row event.
         on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
@@ -104,6 +105,7 @@ class FeedRules:
     kept: tuple[Sequence[Table], Callable[[Transaction], bool]] | None = None
     rereads: bool = False
     wants: Callable[[Transaction], bool] | None = None
+    names_own: Callable[[Transaction], bool] | None = None
     renamed: Callable[[TransactionBatch], TransactionBatch] | None = None
     by_event: bool = False
     on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None = None
@@ -268,7 +270,7 @@ class Feed:
         if (rules.wants is None and rules.renamed is None) or len(batch) != 1 or not batch[0].statements:
             return batch
         if rules.wants is not None and not rules.wants(batch[0]):
-            return batch.emptied()
+            return batch.emptied(own=rules.names_own is not None and rules.names_own(batch[0]))
         return batch if rules.renamed is None else rules.renamed(batch)
 
     def _prepare(self, batch: TransactionBatch) -> FeedItem:

@@ -165,6 +165,7 @@ class ApplyReport:
         commits: Number of commits.
         skipped: Transactions skipped: applied before, or left out by name.
         filtered: Transactions that the filters left empty; they are recorded as done.
+        own_left_out: Transactions from which changes of paraply's own tables were removed.
         stop: The transaction at which reading stopped, if a stop was reached.
         skip: Outcome of ``--skip``; None without it.
         rows: Rows committed.
@@ -189,6 +190,7 @@ class ApplyReport:
     commits: int = 0
     skipped: int = 0
     filtered: int = 0
+    own_left_out: int = 0
     stop: StopPlace | None = None
     skip: SkipResult | None = None
     rows: int = 0

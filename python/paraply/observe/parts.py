@@ -94,6 +94,7 @@ class ObservedRun(Protocol):
     commits: int
     skipped: int
     filtered: int
+    own_left_out: int
     merged: int
     rows: int
     started: float

@@ -12,7 +12,7 @@ SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
 """The system databases of a server."""
 
 OWN_DATABASE = "paraply"
-"""Database of the progress of applies. In a log it is that of applies into the source, which mean nothing on the target."""
+"""Database of paraply's own tables. In a log these are the source's, which mean nothing on the target."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,8 @@ pub struct Transaction {
     pub filtered: bool,
     /// True if it is left out by name; a statement or a part of an XA transaction still has its content.
     pub skipped: bool,
+    /// True if changes of paraply's own tables were removed from it.
+    pub own_left_out: bool,
     /// Bytes that the transaction takes in the file.
     pub bytes: u64,
     /// Index of its file in the reader's list.

@@ -285,3 +285,39 @@ fn a_compressed_transaction_of_the_replicas_own_number_is_unpacked() {
         assert!(unpacked > 0, "{name}");
     }
 }
+
+#[test]
+fn r25_only_the_rows_that_remain_go_over_also_of_a_compressed_transaction() {
+    let mut packed = 0;
+    for name in ["mysql-9.7.000001", "mysql-9.7-xa-payload.binlog"] {
+        let path = data(name);
+        let log = [std::fs::read(&path).unwrap()];
+        let before = read(std::slice::from_ref(&path));
+        let with_rows: Vec<_> = before.iter().filter(|transaction| transaction.kind == Kind::Dml).collect();
+        let (mut dump, mut packets) = (Dump::new(9, 8, 0), Vec::new());
+        let remaining = |transaction: &Transaction| -> Vec<u8> {
+            let first = transaction.events.iter().take(2);
+            first.flat_map(|event| transaction.data[event.range.clone()].to_vec()).collect()
+        };
+        for (number, transaction) in (1..).zip(&with_rows) {
+            let (events, rows) = (raw(&log, transaction), remaining(transaction));
+            packed += usize::from(events.len() < rows.len());
+            dump.remaining(&mut packets, events, &rows, &transaction.format, stamps(number)).unwrap();
+        }
+        let folder = std::env::temp_dir().join(format!("paraply-remaining-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let after = read(&files(&events(&packets, 0), &folder));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(after.len(), with_rows.len());
+        for (after, before) in after.iter().zip(with_rows) {
+            assert_eq!((&after.identity, after.kind, after.events.len()), (&before.identity, Kind::Dml, 2));
+            assert_eq!(after.committed_at, before.committed_at);
+        }
+    }
+    assert!(packed > 0, "a compressed transaction is shorter than its rows");
+    let path = data("mysql-9.7.000001");
+    let (log, before) = (std::fs::read(&path).unwrap(), read(&[path]));
+    let (offset, size) = (before[0].offset as usize, EventHeader::parse(&log[before[0].offset as usize..]).unwrap());
+    let cut = &log[offset..offset + size.event_size as usize];
+    assert!(Dump::new(9, 8, 0).remaining(&mut Vec::new(), cut, &[], &before[0].format, stamps(1)).is_err());
+}

@@ -192,3 +192,59 @@ fn a_tail_is_found_with_and_without_checksums() {
     }
     std::fs::remove_dir_all(&folder).expect("gone");
 }
+
+fn without_own() -> TableFilter {
+    TableFilter { leaves_own_out: true, ..TableFilter::default() }
+}
+
+/// A log whose second transaction changes a table of the user, and one of the database `paraply` with columns of these types.
+fn with_own(table: &[u8], types: &[u8]) -> Log {
+    let log = Log::new(true).transaction(1).gtid(2).query("BEGIN").table_map(6, b'u').insert(6, 1);
+    let mut map = vec![7, 0, 0, 0, 0, 0, 1, 0, 7];
+    map.extend_from_slice(b"paraply\0");
+    map.push(table.len() as u8);
+    map.extend_from_slice(table);
+    map.push(0);
+    map.push(types.len() as u8);
+    map.extend_from_slice(types);
+    let metadata: Vec<u8> = types.iter().filter(|&&code| code == 15).flat_map(|_| [255, 0]).collect();
+    map.push(metadata.len() as u8);
+    map.extend_from_slice(&metadata);
+    map.push(0);
+    let mut rows = vec![7, 0, 0, 0, 0, 0, 1, 0, 2, 0, types.len() as u8, 0xff, 0];
+    for code in types {
+        match code {
+            15 => rows.extend_from_slice(&[1, b'x']),
+            3 => rows.extend_from_slice(&[0; 4]),
+            _ => rows.extend_from_slice(&[0; 8]),
+        }
+    }
+    log.event(19, 0, &map).event(30, 0, &rows).xid()
+}
+
+#[test]
+fn r25_rows_of_tables_of_its_own_are_left_out_and_others_stay() {
+    let log = with_own(b"progress", &[15, 3, 8]);
+    let transactions = kept(&log, without_own());
+    assert_eq!(transactions.iter().map(|t| t.own_left_out).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(shape(&transactions[1]), [(19, 6, false), (30, 6, true)]);
+    assert!(!transactions[1].filtered);
+    let whole = kept(&log, TableFilter::default());
+    assert_eq!((whole[1].events.len(), whole[1].own_left_out), (4, false));
+    assert_eq!(transactions[0], whole[0], "a transaction without them is not touched");
+}
+
+#[test]
+fn r25_a_table_of_another_owner_is_not_lost() {
+    for (name, types) in [(&b"item"[..], &[15, 3, 8][..]), (b"progress", &[3, 15, 8]), (b"progress", &[15])] {
+        let transactions = kept(&with_own(name, types), without_own());
+        assert_eq!((transactions[1].events.len(), transactions[1].own_left_out), (4, false), "{name:?} {types:?}");
+    }
+}
+
+#[test]
+fn r25_a_filter_that_leaves_the_database_out_counts_nothing_as_its_own() {
+    let filter = TableFilter { exclude_databases: ["paraply".to_owned()].into(), ..without_own() };
+    let transactions = kept(&with_own(b"progress", &[15, 3, 8]), filter);
+    assert_eq!((transactions[1].events.len(), transactions[1].own_left_out), (2, false));
+}

@@ -117,6 +117,11 @@ impl Block {
         self.transactions().filter(|t| t.filtered).count()
     }
 
+    /// Returns the number of transactions from which changes of paraply's own tables were removed.
+    pub fn own_left_out(&self) -> usize {
+        self.transactions().filter(|t| t.own_left_out).count()
+    }
+
     /// Returns the number of transactions that are left out by name: they are emptied and only recorded.
     pub fn named(&self) -> usize {
         self.transactions().filter(|t| t.skipped && t.filtered).count()

@@ -49,7 +49,7 @@ mod _native {
     #[pymodule_export]
     use crate::log::skip_list::PySkipList;
     #[pymodule_export]
-    use crate::log::table_filter::PyTableFilter;
+    use crate::log::table_filter::{PyTableFilter, own_table_names};
     #[pymodule_export]
     use crate::log::table_map::{PyColumnInfo, PyTableMap};
     #[pymodule_export]

@@ -185,6 +185,7 @@ class Sums:
     filtered: int
     skipped: int
     named: int
+    own_left_out: int
     rows: int
     merged: int
     gtids: GtidSet
@@ -278,6 +279,7 @@ class Block:
             filtered=sum(block.filtered for block in blocks),
             skipped=sum(block.skipped for block in blocks),
             named=0,
+            own_left_out=0,
             rows=sum(block.rows for block in blocks),
             merged=sum(count for count in counts if count > 1),
             gtids=GtidSet(members=frozenset().union(*(block.gtids.members for block in blocks))),
@@ -363,11 +365,18 @@ def look_ahead(*_: Any) -> tuple[list[Any], list[Any], tuple[list[str], list[tup
     return [], [], ([], [])
 
 
+class TableFilter:
+    """The filter of a reader, which these logs do not need."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Take any filter."""
+
+
 def native_module() -> types.ModuleType:
     module = types.ModuleType("paraply._native")
     module.log_head = log_head  # type: ignore[attr-defined]
     module.look_ahead = look_ahead  # type: ignore[attr-defined]
-    for part in (GtidSet, Catalog, LogReader, Planner, Block, Transaction):
+    for part in (GtidSet, Catalog, LogReader, Planner, Block, Transaction, TableFilter):
         setattr(module, part.__name__, part)
     return module
 

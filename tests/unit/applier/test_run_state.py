@@ -23,7 +23,8 @@ class Block:
     @staticmethod
     def sums(blocks: Sequence[Block]) -> SimpleNamespace:
         gtids = GtidSet(",".join(str(block.gtids) for block in blocks))
-        return SimpleNamespace(transactions=len(blocks), filtered=0, named=0, skipped=0, rows=len(blocks), merged=0, gtids=gtids)
+        none = dict.fromkeys(("filtered", "named", "own_left_out", "skipped", "merged"), 0)
+        return SimpleNamespace(transactions=len(blocks), rows=len(blocks), gtids=gtids, **none)
 
 
 def block(number: int, gtid: str) -> Any:

@@ -151,6 +151,8 @@ class RunState:
         self.named = 0
         """Transactions left out by name, which are among the skipped ones."""
         self.filtered = 0
+        self.own_left_out = 0
+        """Transactions from which changes of paraply's own tables were removed."""
         self.merged = 0
         self.rows = 0
         self.last_block: Block | None = None
@@ -180,6 +182,7 @@ class RunState:
             self.commits += len(blocks)
             self.transactions += count
             self.filtered += sums.filtered
+            self.own_left_out += sums.own_left_out
             self.skipped += sums.skipped
             self.named += sums.named
             self.rows += sums.rows

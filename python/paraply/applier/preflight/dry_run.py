@@ -16,6 +16,7 @@ from paraply.errors import LogError, LogNotUnderstood, ParaplyError
 from paraply.logs.skipping import Skipping
 from paraply.logs.statement_text import decode_logged, hide_passwords
 from paraply.logs.stop_point import StopPlace, moment_text
+from paraply.schema.own_tables import left_out_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -138,6 +139,7 @@ class DryRun:
         skipped: Transactions that are skipped: those that the target already holds, and those that ``--skip`` names.
         named: Transactions that ``--skip`` names.
         filtered: Transactions that the filters leave empty.
+        own_left_out: Transactions with changes of paraply's own tables, which are left out.
         skip: Outcome of ``--skip``; None without it.
         largest: Transactions with the most rows, largest first.
         first: The first transaction that would be applied.
@@ -158,6 +160,7 @@ class DryRun:
     named: int = 0
     skip: SkipResult | None = None
     filtered: int = 0
+    own_left_out: int = 0
     largest: list[LargeTransaction] = field(default_factory=list)
     first: Landmark | None = None
     last: Landmark | None = None
@@ -251,6 +254,8 @@ def _read(
     found.skip = skip_result(options.skip, reader, found.named)
     if found.skip is not None and found.skip.missing:
         look.run_plan.notes.append(found.skip.missing_note)
+    if found.own_left_out:
+        look.run_plan.notes.append(left_out_note(found.own_left_out))
     if options.stop is not None and found.stop is None:
         look.run_plan.notes.append(f"the logs end before the stop ({options.stop.text})")
 
@@ -273,9 +278,12 @@ def _note(
         _note_skipped(found, ddl_forecast, transaction)
         return
     runs, stops = not transaction.filtered, False
+    own = transaction.own_left_out
     if transaction.statements:
         noted = _note_statements(found, options, ddl_forecast, look.renaming, batch, transaction)
         runs, stops = noted[-1].runs, any(statement.problem for statement in noted)
+        own = own or (not runs and options.filters.names_own(transaction))
+    found.own_left_out += own
     if not runs:
         found.filtered += 1
         return
@@ -338,14 +346,14 @@ def _note_statements(
     problem, runs = "", True
     followed = transaction
     try:
-        runs = not options.filters or options.filters.wants(transaction)
+        runs = options.filters.wants(transaction)
         if runs:
             followed = renaming.transaction(batch, transaction)
             runs = not followed.filtered
     except LogNotUnderstood as error:
         problem = error.message
     forecast = ddl_forecast.forecast(followed, runs=runs) if runs or not renaming.renames else StatementOutcome()
-    problem = forecast.problem or problem
+    problem = problem or forecast.problem
     if runs and options.ddl_decision == "done" and not found.transactions and not found.statements:
         problem = ""  # the first statement, which the user has made by hand; the apply compares it with the target
     noted = []

@@ -210,7 +210,7 @@ def run_preflight(
             lambda transaction: start.passed(transaction, options.paths),
             complete=not tables and bool(inspect.tables),
         )
-    renaming = Renaming(options.renames, options.filters, beside)
+    renaming = Renaming(options.renames, replace(options.filters, shares_own_database=inspect.shares_own_database), beside)
     logged = logs_cascades(first.format.version, mariadb=mariadb)
     run_plan = make_run_plan(options, files, inspect, held, renaming, merges=merges, has_gtids=has_gtids, logged=logged)
     if note is not None:

@@ -11,7 +11,6 @@ from paraply.applier.selection.filters import consequences
 from paraply.errors import UsageError
 from paraply.logs.file_order import missing_before, shown
 from paraply.logs.stop_point import moment_text
-from paraply.schema.model import OWN_DATABASE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,7 +140,7 @@ def make_run_plan(
     notes = consequences(renaming, inspect.tables, logged=logged) if options.filters else []
     notes.extend(inspect.notes)
     if options.filters.implied:
-        system = ", ".join(name for name in options.filters.implied if name != OWN_DATABASE)
+        system = ", ".join(options.filters.implied)
         notes.append(f"the server's own databases are left out ({system}): the target has none of them")
     if renaming.beside:
         notes.append("the target holds this log's own tables, which stay as they are")

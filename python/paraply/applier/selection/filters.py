@@ -26,6 +26,7 @@ from paraply.schema.ddl.statements import (
     TruncateStatement,
 )
 from paraply.schema.model import OWN_DATABASE, SYSTEM_DATABASES
+from paraply.schema.own_tables import is_own_table
 from paraply.schema.renames import KEPT_NAMES, Renames
 from paraply.wording import option_text, table_option
 
@@ -47,17 +48,25 @@ _ADVICE = (
 )
 
 
+_OWN_ADVICE = (
+    "stop before it with --stop-before, run what you need of it by hand, and continue after it with --start-after on a new --channel, or"
+    " leave it out with --skip"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Filters by database and table; names are compared as in the log, with upper and lower case distinct.
 
-    If databases or tables are named, only those are applied; an excluded one is never applied.
+    If databases or tables are named, only those are applied; an excluded one is never applied. Neither is one of paraply's own tables,
+    which a log has if something was applied to its source, or undone there.
 
     Attributes:
         databases: Databases to apply with all their tables.
         tables: (database, table) pairs to apply.
         exclude_databases: Databases to leave out.
         exclude_tables: (database, table) pairs to leave out.
+        shares_own_database: True if the target's database of paraply's own tables has others too.
         lower_case: True if names in statements are compared in lower case; names here and in row events are in lower case then.
         implied: Members of ``exclude_databases`` that no option names: the server's own databases, which the target lacks.
     """
@@ -67,20 +76,25 @@ class Filters:
     exclude_databases: tuple[str, ...] = ()
     exclude_tables: tuple[tuple[str, str], ...] = ()
     implied: tuple[str, ...] = ()
+    shares_own_database: bool = False
     lower_case: bool = False
 
     def in_lower_case(self) -> Filters:
         """Return the filters for a source that does not distinguish upper and lower case (``lower_case_table_names``)."""
         return replace(self._folded(), lower_case=True)
 
-    def without_system_databases(self) -> Filters:
-        """Return the filters for a target without a counterpart of the servers' own databases; a database that an option names stays."""
+    def without_system_databases(self, *others: str) -> Filters:
+        """Return the filters for a target without a counterpart of the servers' own databases; a database that an option names stays.
+
+        Args:
+            others: Other databases that have no counterpart.
+        """
         named = {*self.databases, *self.exclude_databases, *(database for database, _ in self.tables)}
-        implied = tuple(name for name in (*SYSTEM_DATABASES, OWN_DATABASE) if name not in named)
+        implied = tuple(name for name in (*SYSTEM_DATABASES, *others) if name not in named)
         return replace(self, exclude_databases=(*self.exclude_databases, *implied), implied=implied)
 
     def __bool__(self) -> bool:
-        """Return True if anything is left out."""
+        """Return True if anything but paraply's own tables is left out."""
         return bool(self.databases or self.tables or self.exclude_databases or self.exclude_tables)
 
     def __str__(self) -> str:
@@ -112,6 +126,7 @@ class Filters:
             self.exclude_tables,
             rename_databases=renames.databases,
             rename_tables=renames.tables,
+            leaves_own_out=True,
         )
 
     @property
@@ -123,6 +138,8 @@ class Filters:
         """Return True if a table is applied."""
         if self.lower_case:
             database, table = database.lower(), table.lower()
+        if is_own_table(database, table):
+            return False
         included = not self.includes or database in self.databases or (database, table) in self.tables
         return included and database not in self.exclude_databases and (database, table) not in self.exclude_tables
 
@@ -154,10 +171,17 @@ class Filters:
         """
         if transaction.kind == "xa_end":  # the target knows whether it holds rows of the transaction
             return True
+        if not self and not self.names_own(transaction):
+            return True
         answers = {self._wants(transaction, statement, advice) for statement in transaction.statements}
         if len(answers) > 1:
             raise self._undecided(transaction, "the transaction's statements concern tables inside and outside of the filters", advice)
         return answers != {False}
+
+    @staticmethod
+    def names_own(transaction: Transaction) -> bool:
+        """Return True if a statement may be about paraply's own tables."""
+        return any(OWN_DATABASE.encode() in one.sql.lower() or one.database.lower() == OWN_DATABASE for one in transaction.statements)
 
     def _wants(self, transaction: Transaction, statement: LogStatement, advice: str) -> bool:
         log = transaction.format
@@ -171,8 +195,8 @@ class Filters:
             answer = self._of_parsed(parsed, sql, rules, statement.database)
         if answer is None:
             text = " ".join(sql.split())
-            what = f"the statement may touch tables inside and outside of the filters: {text[:120]}"
-            raise self._undecided(transaction, what, advice)
+            touched = "tables inside and outside of the filters" if self else "paraply's own tables, which are left out, and others"
+            raise self._undecided(transaction, f"the statement may touch {touched}: {text[:120]}", advice if self else _OWN_ADVICE)
         return answer
 
     @staticmethod
@@ -199,16 +223,20 @@ class Filters:
             case TruncateStatement(name=name):
                 return self._of_tables([name], default)
             case CreateDatabaseStatement(name=database):
-                return self.chooses_some(database)
+                return self.chooses_some(database) and not self._is_own_database(database)
             case DatabaseStatement(name=database_or_none):
-                return self.chooses_some(database_or_none or default)
+                database = database_or_none or default
+                return self.chooses_some(database) and not self._is_own_database(database)
             case DropDatabaseStatement(name=database):
-                if not self.chooses_some(database):
+                if not self.chooses_some(database) or (self._is_own_database(database) and not self.shares_own_database):
                     return False
                 return True if self.chooses_whole(database) else None
             case IrrelevantStatement(what=what):
                 return self._of_other(what, sql, rules, default)
         return None
+
+    def _is_own_database(self, database: str) -> bool:
+        return (database.lower() if self.lower_case else database) == OWN_DATABASE
 
     def _of_tables(self, names: Iterable[Name], default: str) -> bool | None:
         answers = {self._of_table(database or default, table) for database, table in names}
@@ -221,12 +249,13 @@ class Filters:
         return answer if answer == self._folded().chooses(*folded) else None
 
     def _folded(self) -> Filters:
-        return Filters(
-            tuple(name.lower() for name in self.databases),
-            tuple((database.lower(), table.lower()) for database, table in self.tables),
+        return replace(
+            self,
+            databases=tuple(name.lower() for name in self.databases),
+            tables=tuple((database.lower(), table.lower()) for database, table in self.tables),
             # A user's database may be called Sys.
-            tuple(name if name in self.implied else name.lower() for name in self.exclude_databases),
-            tuple((database.lower(), table.lower()) for database, table in self.exclude_tables),
+            exclude_databases=tuple(name if name in self.implied else name.lower() for name in self.exclude_databases),
+            exclude_tables=tuple((database.lower(), table.lower()) for database, table in self.exclude_tables),
         )
 
     def _of_other(self, what: str, sql: str, rules: Rules, default: str) -> bool:

@@ -47,7 +47,7 @@ def check_result(options: Options, start: Start, run: RunState, reader: LogReade
         StopNotReached: The logs ended before the GTID of the stop.
         UsageError: The target was past the stop before the run began.
     """
-    if options.filters and run.filtered and not run.transactions:
+    if options.filters and run.filtered > run.own_left_out and not run.transactions:
         run.note("the filters left nothing of the logs to apply; names are compared as in the log, with upper and lower case distinct")
     skip = skip_result(options.skip, reader, run.named) if options.skip else None
     if skip is not None and skip.missing:

@@ -14,7 +14,7 @@ from paraply.applier.via_replication.outbox import DomainOutbox, Outbox
 from paraply.applier.via_replication.server import SourceServer
 from paraply.applier.via_replication.server_worker import ServerWorker
 from paraply.cpu_time import thread_counted
-from paraply.errors import ConnectionFailed, LogNotUnderstood, ParaplyError
+from paraply.errors import ConnectionFailed, LogNotUnderstood, ParaplyError, UsageError
 from paraply.logs.statement_text import read_statement_text
 from paraply.runtime import runtime
 from paraply.schema.ddl.rules import Rules
@@ -137,6 +137,11 @@ class ReplicaDriver(Executor):
         """
         if runs_statement(block):
             _refuse_statements(block)
+        if block.own_left_out and block.kind == "xa_prepare" and block.has_rows:
+            raise UsageError(
+                f"--via replication: the XA transaction {block.xid} changed paraply's own tables of the source beside others, and is sent"
+                " whole: use --via sessions, or stop before it"
+            )
         if self._server is None:
             self._begin(block)
         return block.kind != "dml" or self._check_tables(block)

@@ -97,7 +97,8 @@ def show_dry_run(found: DryRun | None) -> None:
     if found.named:
         lines.append(f"{counted(found.named, 'transaction is', 'transactions are')} left out by --skip, and counted as executed")
     if found.filtered:
-        lines.append(f"{counted(found.filtered, 'transaction is', 'transactions are')} left empty by the filters, and recorded as done")
+        by = "" if found.own_left_out else " by the filters"
+        lines.append(f"{counted(found.filtered, 'transaction is', 'transactions are')} left empty{by}, and recorded as done")
     lines += _statements(found)
     lines += _largest(found)
     lines += _stops(found)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import SchemaMismatch, TypeNotMapped
 from paraply.schema.advance import ASSUMED_COLLATION
+from paraply.wording import option_text
 
 if TYPE_CHECKING:
     from paraply.schema.model import Column, Key, Table
@@ -182,7 +183,10 @@ def check_schema_name(database: str) -> str:
         SchemaMismatch: PostgreSQL or paraply reserves the name.
     """
     if database in {"paraply", "information_schema"} or database.startswith("pg_"):
-        raise SchemaMismatch(f"the database {database!r} cannot become a schema of that name: it is reserved in the target")
+        raise SchemaMismatch(
+            f"the database {database!r} cannot become a schema of that name: it is reserved in the target; leave it out with"
+            f" {option_text('--exclude-database', database)}"
+        )
     return check_name(database, database)
 
 

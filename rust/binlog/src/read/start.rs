@@ -145,6 +145,7 @@ fn empty_transaction(event: &Event<'_>, file: u32) -> Transaction {
         data: Vec::new(),
         rows: 0,
         filtered: false,
+        own_left_out: false,
         skipped: false,
         bytes: 0,
         file,

@@ -7,6 +7,7 @@ use paraply_core::schema::TableName;
 use crate::error::{Fault, LogError};
 use crate::event::types::TABLE_MAP;
 use crate::rows::image_cursor::{Decoded, Malformed};
+use crate::rows::own_tables::{self, is_map_of_own};
 use crate::rows::renames::TableRenames;
 use crate::rows::table_map::name_of;
 use crate::rows::{RowsHeader, STMT_END, flags_place};
@@ -26,6 +27,8 @@ pub struct TableFilter {
     pub exclude_databases: HashSet<String>,
     /// Tables that are left out.
     pub exclude_tables: HashSet<(String, String)>,
+    /// Tables of paraply's own are left out too.
+    pub leaves_own_out: bool,
     /// Names of the applied tables on the target.
     pub renames: TableRenames,
 }
@@ -38,6 +41,11 @@ impl TableFilter {
 
     /// Returns true if a table's changes are applied.
     pub fn chooses(&self, database: &str, table: &str) -> bool {
+        self.names(database, table) && !(self.leaves_own_out && own_tables::is_own(database, table))
+    }
+
+    /// Returns true if the names choose a table, whether or not it is one of paraply's own.
+    fn names(&self, database: &str, table: &str) -> bool {
         let named = |tables: &HashSet<(String, String)>| {
             // A tuple of owned strings cannot be looked up by borrowed ones without an allocation; sets are small.
             tables.iter().any(|(of, name)| of == database && name == table)
@@ -66,11 +74,24 @@ impl TableFilter {
         self.exclude_databases.contains(database) || !(all_named || some_named)
     }
 
+    /// Returns true if every table is named.
+    fn names_all(&self) -> bool {
+        self.databases.is_empty()
+            && self.tables.is_empty()
+            && self.exclude_databases.is_empty()
+            && self.exclude_tables.is_empty()
+    }
+
+    /// Returns true if some rows of a transaction may have to be left out.
+    fn may_leave_out(&self, transaction: &Transaction) -> bool {
+        !self.names_all() || self.leaves_own_out && own_tables::may_have_own(&transaction.events, &transaction.data)
+    }
+
     /// Removes the row changes of other tables from a transaction.
     ///
     /// A transaction of row changes that loses all of them becomes an empty one, which keeps its identity and its turn.
     pub fn keep_chosen(&self, transaction: &mut Transaction, file: &str) -> Result<(), LogError> {
-        if transaction.events.is_empty() {
+        if transaction.events.is_empty() || !self.may_leave_out(transaction) {
             return Ok(());
         }
         let events = std::mem::take(&mut transaction.events);
@@ -82,12 +103,14 @@ impl TableFilter {
             tables: Vec::new(),
             statement: 0,
             last_rows: None,
+            left_own_out: false,
         };
         for event in events {
             let offset = event.offset;
             sieve.pass(event).map_err(|fault| Fault::from(fault).at(file, offset))?;
         }
         transaction.events = sieve.kept;
+        transaction.own_left_out |= sieve.left_own_out;
         match transaction.kind {
             Kind::Dml if transaction.events.is_empty() => transaction.empty_out(),
             // The XID must be remembered: the XA COMMIT or ROLLBACK has no rows either.
@@ -110,6 +133,8 @@ struct Sieve<'t> {
     statement: usize,
     /// Index of the last row event of that statement that was kept.
     last_rows: Option<usize>,
+    /// Rows of one of paraply's own tables were left out.
+    left_own_out: bool,
 }
 
 impl Sieve<'_> {
@@ -118,7 +143,10 @@ impl Sieve<'_> {
         let bytes = self.data.get(event.range.clone()).ok_or(missing)?;
         if event.type_code == TABLE_MAP {
             let (id, name) = name_of(bytes, self.format)?;
-            let chosen = self.filter.chooses(&name.database, &name.table);
+            let named = self.filter.names(&name.database, &name.table);
+            let own = self.filter.leaves_own_out && is_map_of_own(bytes, self.format)?;
+            self.left_own_out |= named && own;
+            let chosen = named && !own;
             self.tables.retain(|(known, _)| *known != id);
             self.tables.push((id, chosen));
             if chosen {

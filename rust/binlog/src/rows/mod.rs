@@ -11,6 +11,7 @@ pub mod layout;
 pub mod logged_cascades;
 mod mapped_column;
 mod optional_metadata;
+pub mod own_tables;
 mod places;
 pub mod renames;
 pub mod row_statement;

@@ -143,6 +143,15 @@ pub(crate) fn name_of(event: &[u8], format: &Format) -> Decoded<(u64, TableName)
     Ok((table_id, TableName { database: identifier(&mut cursor)?, table: identifier(&mut cursor)? }))
 }
 
+/// Returns the table's name of a table-map event, and the types of its columns.
+pub(crate) fn form_of<'a>(event: &'a [u8], format: &Format) -> Decoded<(TableName, &'a [u8])> {
+    let (_, mut cursor) = open(event, format)?;
+    cursor.u16()?;
+    let name = TableName { database: identifier(&mut cursor)?, table: identifier(&mut cursor)? };
+    let count = cursor.packed_length()?;
+    Ok((name, cursor.take(count)?))
+}
+
 /// Returns the table id of a table-map event and the bytes after it, which are equal for equal definitions.
 pub fn split_table_id<'a>(event: &'a [u8], format: &Format) -> Decoded<(u64, &'a [u8])> {
     let (table_id, mut cursor) = open(event, format)?;

@@ -3,6 +3,7 @@
 //! stamps; MariaDB's have none.
 
 mod mariadb;
+mod remaining;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::event::checksum::CHECKSUM_LENGTH;
 use crate::event::{Event, EventHeader, HEADER_LENGTH, flags, types};
 use crate::read::payload::Payload;
 use crate::transaction::Format;
+use crate::write::dump::remaining::Frame;
 use crate::write::encode::query_body;
 use crate::write::relay::{Head, compose_event, rotate_body};
 use crate::write::restamp::{Stamps, restamped};
@@ -84,26 +86,10 @@ impl Dump {
         let events = split(events)?;
         let events: Vec<_> = events.into_iter().filter(|(header, _)| is_of_transaction(header)).collect();
         let checksum = if format.checksum { CHECKSUM_LENGTH } else { 0 };
-        if let (Some(rows), [gtid, .., end]) = (rows, events.as_slice())
-            && gtid.0.type_code == types::MARIADB_GTID
-            && matches!(end.0.type_code, types::XID | types::QUERY)
+        if let Some(rows) = rows
+            && let Some(frame) = Frame::of(&events)
         {
-            self.event(out, *gtid, checksum, stamps)?;
-            for event in split(rows)? {
-                self.event(out, event, 0, stamps)?;
-            }
-            return self.event(out, *end, checksum, stamps);
-        }
-        if let (Some(rows), [gtid, begin, .., end]) = (rows, events.as_slice())
-            && begin.0.type_code == types::QUERY
-            && matches!(end.0.type_code, types::XID | types::QUERY)
-        {
-            self.event(out, *gtid, checksum, stamps)?;
-            self.event(out, *begin, checksum, stamps)?;
-            for event in split(rows)? {
-                self.event(out, event, 0, stamps)?;
-            }
-            return self.event(out, *end, checksum, stamps);
+            return self.framed(out, &frame, rows, checksum, stamps);
         }
         events.into_iter().try_for_each(|event| self.of_log(out, event, format, stamps))
     }

@@ -74,6 +74,7 @@ fn transaction(events: &[(u8, Vec<u8>)]) -> Transaction {
         data,
         rows: 0,
         filtered: false,
+        own_left_out: false,
         skipped: false,
         bytes: 0,
         file: 0,

@@ -216,6 +216,7 @@ fn transaction(events: &[Vec<u8>]) -> Transaction {
         data: events.concat(),
         rows: events.len() as u64 - 1,
         filtered: false,
+        own_left_out: false,
         skipped: false,
         bytes: 0,
         file: 0,

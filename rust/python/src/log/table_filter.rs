@@ -1,6 +1,7 @@
 //! The tables whose rows are read from a log.
 
 use paraply_binlog::rows::filter::TableFilter;
+use paraply_binlog::rows::own_tables;
 use paraply_binlog::rows::renames::TableRenames;
 use paraply_core::schema::TableName;
 use pyo3::prelude::*;
@@ -8,6 +9,12 @@ use pyo3::prelude::*;
 /// Filter by database and table: an excluded one is never applied, and if some are named, only those are.
 #[pyclass(name = "TableFilter", module = "paraply._native", frozen)]
 pub struct PyTableFilter(pub TableFilter);
+
+/// Return the names of the tables in which paraply keeps its own state in MySQL and MariaDB.
+#[pyfunction]
+pub fn own_table_names() -> Vec<&'static str> {
+    own_tables::names().collect()
+}
 
 /// A database and a table.
 type Name = (String, String);
@@ -17,7 +24,7 @@ impl PyTableFilter {
     #[new]
     #[pyo3(signature = (
         databases=Vec::new(), tables=Vec::new(), exclude_databases=Vec::new(), exclude_tables=Vec::new(), *,
-        rename_databases=Vec::new(), rename_tables=Vec::new(),
+        rename_databases=Vec::new(), rename_tables=Vec::new(), leaves_own_out=false,
     ))]
     fn new(
         databases: Vec<String>,
@@ -26,6 +33,7 @@ impl PyTableFilter {
         exclude_tables: Vec<Name>,
         rename_databases: Vec<(String, String)>,
         rename_tables: Vec<(Name, Name)>,
+        leaves_own_out: bool,
     ) -> Self {
         let name = |(database, table)| TableName { database, table };
         let renamed = rename_tables.into_iter().map(|(old, new)| (name(old), name(new))).collect();
@@ -34,6 +42,7 @@ impl PyTableFilter {
             tables: tables.into_iter().collect(),
             exclude_databases: exclude_databases.into_iter().collect(),
             exclude_tables: exclude_tables.into_iter().collect(),
+            leaves_own_out,
             renames: TableRenames::new(rename_databases.into_iter().collect(), renamed),
         })
     }

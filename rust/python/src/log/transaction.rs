@@ -226,6 +226,12 @@ impl PyTransaction {
         self.get().filtered
     }
 
+    /// True if changes of paraply's own tables were removed from it.
+    #[getter]
+    fn own_left_out(&self) -> bool {
+        self.get().own_left_out
+    }
+
     /// True if it is left out by name.
     #[getter]
     fn skipped(&self) -> bool {

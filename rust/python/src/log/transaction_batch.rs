@@ -105,8 +105,15 @@ impl PyTransactionBatch {
     }
 
     /// Return a batch of one transaction with only its identity, after a filter has left it out.
-    fn emptied(&self) -> PyResult<Self> {
-        self.changed(Transaction::empty_out)
+    ///
+    /// Args:
+    ///     own: True if it was left out because it is about paraply's own tables.
+    #[pyo3(signature = (*, own=false))]
+    fn emptied(&self, own: bool) -> PyResult<Self> {
+        self.changed(|transaction| {
+            transaction.empty_out();
+            transaction.own_left_out |= own;
+        })
     }
 
     /// Return a batch of one transaction with other statements: the text and the default database of each.

@@ -29,6 +29,7 @@ pub struct PyBlock {
 ///
 /// Attributes:
 ///     named: Transactions left out by name, which are among the skipped ones.
+///     own_left_out: Transactions from which changes of paraply's own tables were removed.
 ///     merged: Transactions of blocks with several, without those left empty by filters.
 #[derive(Default)]
 #[pyclass(name = "BlockSums", module = "paraply._native", frozen)]
@@ -41,6 +42,8 @@ pub struct PyBlockSums {
     skipped: u64,
     #[pyo3(get)]
     named: usize,
+    #[pyo3(get)]
+    own_left_out: usize,
     #[pyo3(get)]
     rows: u64,
     #[pyo3(get)]
@@ -127,6 +130,12 @@ impl PyBlock {
     #[getter]
     fn filtered(&self) -> usize {
         self.block.filtered()
+    }
+
+    /// Number of its transactions from which changes of paraply's own tables were removed.
+    #[getter]
+    fn own_left_out(&self) -> usize {
+        self.block.own_left_out()
     }
 
     /// Number of transactions skipped right before this block, because they are already applied; they commit with it.
@@ -286,6 +295,7 @@ impl PyBlock {
             sums.filtered += filtered - named;
             sums.skipped += block.skipped + named as u64;
             sums.named += named;
+            sums.own_left_out += block.own_left_out();
             sums.rows += block.rows();
             sums.merged += if transactions - filtered > 1 { transactions - filtered } else { 0 };
             sums.gtids.extend(&block.gtids());

@@ -116,9 +116,16 @@ impl State {
         let mut out = Vec::new();
         let Some(transaction) = block.block.first() else { return Ok((out, None)) };
         let size = transaction.end_offset.saturating_sub(transaction.offset);
-        if transaction.skipped && transaction.filtered {
+        if transaction.filtered && (transaction.skipped || transaction.own_left_out) {
             let events = self.read(&block.files, transaction, 0, size.min(GTID_BYTES)).map_err(Failure::Io)?;
             self.dump.emptied(&mut out, &events, &transaction.format, stamps).map_err(Failure::Log)?;
+            return Ok((out, None));
+        }
+        if transaction.own_left_out {
+            let events = self.read(&block.files, transaction, 0, size).map_err(Failure::Io)?;
+            let rows: Vec<u8> =
+                transaction.events.iter().flat_map(|event| &transaction.data[event.range.clone()]).copied().collect();
+            self.dump.remaining(&mut out, &events, &rows, &transaction.format, stamps).map_err(Failure::Log)?;
             return Ok((out, None));
         }
         if size <= LARGE {

@@ -1,4 +1,7 @@
-"""Rows and statements of a log that would change paraply's own tables on the target."""
+"""Rows and statements of a log on the database of paraply's own tables in the target.
+
+Those on these tables themselves are left out before (``Filters``). What remains is about other tables and objects of the database.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from paraply.schema.ddl.parse import parse
 from paraply.schema.ddl.spelling import database_of, names_of
 from paraply.schema.ddl.statement_kind import StatementKind
 from paraply.schema.model import OWN_DATABASE
+from paraply.schema.own_tables import is_own_table
 from paraply.wording import option_text
 
 if TYPE_CHECKING:
@@ -18,29 +22,22 @@ if TYPE_CHECKING:
 __all__ = ["check_own_rows", "check_own_statement"]
 
 _CHANGES = frozenset({"ALTER", "CREATE", "DROP", "RENAME", "TRUNCATE"})
-_HARMLESS = frozenset({"DATABASE", "SCHEMA", "TABLE"})
-"""Objects whose plain CREATE changes nothing that exists."""
-_UNDO_HISTORY = "undo_history"
-_PROGRESS = "where an apply into the source keeps its progress, as this one does in the target"
 
 
 def check_own_rows(database: str, table: str) -> None:
-    """Check that rows are none of paraply's own of the source: the progress of applies into it, or the history of its undos.
-
-    They would overwrite those of the target, such as the progress of this run.
+    """Check that rows are of no table in the database of paraply's own tables.
 
     Raises:
         UsageError: They are.
     """
     if database.lower() == OWN_DATABASE:
-        content = "where paraply undo records what it took back in the source" if table.lower() == _UNDO_HISTORY else _PROGRESS
-        raise _refused(f"rows of {database}.{table}", database, f"{database}.{table}", content=content)
+        raise _refused(f"rows of {database}.{table}", database, f"{database}.{table}")
 
 
 def check_own_statement(text: str, default: str | None, rules: Rules, position: int) -> None:
-    """Check that a statement does not change paraply's own tables, such as those of an apply into the source.
+    """Check that a statement does not change the database of paraply's own tables, or objects in it.
 
-    A plain CREATE DATABASE or CREATE TABLE is allowed: it does nothing to a table that exists.
+    A plain CREATE DATABASE, or CREATE TABLE of one of these tables, is allowed: it does nothing to what exists.
 
     Args:
         text: The statement.
@@ -49,12 +46,12 @@ def check_own_statement(text: str, default: str | None, rules: Rules, position: 
         position: Its offset in the log.
 
     Raises:
-        UsageError: It changes one of them, or may change one.
+        UsageError: It changes it, or may change it.
     """
     if OWN_DATABASE not in text.lower() and (default or "").lower() != OWN_DATABASE:
         return
     kind = StatementKind.read(text, rules)
-    if kind is not None and (kind.verb not in _CHANGES or _is_plain_create(kind)):
+    if kind is not None and (kind.verb not in _CHANGES or _is_plain_create(text, default, rules, kind)):
         return
     databases = _databases(text, default, rules, kind)
     if any(name.lower() == OWN_DATABASE for name in databases):
@@ -63,8 +60,18 @@ def check_own_statement(text: str, default: str | None, rules: Rules, position: 
         raise _refused(f"a statement on the database {OWN_DATABASE} ({shown})", OWN_DATABASE, None, position)
 
 
-def _is_plain_create(kind: StatementKind) -> bool:
-    return kind.verb == "CREATE" and kind.object_at == 1 and kind.object in _HARMLESS
+def _is_plain_create(text: str, default: str | None, rules: Rules, kind: StatementKind) -> bool:
+    if kind.verb != "CREATE" or kind.object_at != 1:
+        return False
+    if kind.object in ("DATABASE", "SCHEMA"):
+        return True
+    if kind.object != "TABLE":
+        return False
+    try:
+        names = names_of(parse(text, rules))
+    except (DdlSyntaxError, RecursionError):
+        return False
+    return all((owner or default or "").lower() != OWN_DATABASE or is_own_table(owner or default or "", name) for owner, name in names)
 
 
 def _databases(text: str, default: str | None, rules: Rules, kind: StatementKind | None) -> list[str]:
@@ -82,10 +89,11 @@ def _databases(text: str, default: str | None, rules: Rules, kind: StatementKind
     return found
 
 
-def _refused(what: str, database: str, table: str | None, position: int | None = None, *, content: str = _PROGRESS) -> UsageError:
+def _refused(what: str, database: str, table: str | None, position: int | None = None) -> UsageError:
     return UsageError(
-        f"the log has {what}, {content}: leave it out with {option_text('--exclude-database', database)}, also on the channel in use; this"
-        " needs --via sessions",
+        f"the log has {what}; paraply keeps its own tables in a database of that name in the target, and applies nothing to others there:"
+        f" leave the database out with {option_text('--exclude-database', database)}, also on the channel in use (this needs --via"
+        " sessions); to replicate other tables of it, move them to another database on the source",
         table=table,
         position=position,
     )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from paraply._native import GtidSet
 from paraply.errors import UsageError
+from paraply.schema.model import OWN_DATABASE
+from paraply.schema.own_tables import is_own_table
 from paraply.schema.readers.live import read_tables
 from paraply.targets.mysql.gtid_mode import own_identity
 from paraply.targets.mysql.preflight.privileges import check_user
@@ -14,7 +16,7 @@ from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.replica_mode import check_own_writes, choose, earlier_executed
 from paraply.targets.mysql.scheduled_events import scheduled_events
 from paraply.targets.mysql.server_version import ServerKind
-from paraply.targets.mysql.sql import Connection, rows_of, to_int, to_text
+from paraply.targets.mysql.sql import Connection, rows_of, text_literal, to_int, to_text
 from paraply.targets.mysql.xa.branch_store import check_two_phase
 from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
 from paraply.targets.progress.gtid_ledger import read_executed
@@ -73,11 +75,19 @@ def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> 
     known = tuple(own_tables(connection, None)) if tables else ()
     writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
     runs_events, notes = scheduled_events(connection)
+    shares = any(not is_own_table(OWN_DATABASE, name) for name in _names_in(connection, OWN_DATABASE))
     history = _history(connection, server) if plan.renames else None
     prepared = _xa(connection, plan)
     return Inspection(
-        progress, mode.name, mode.merges, known, writes, prepared, tuple(notes), runs_events, history=history, mode_note=mode.note
-    )
+        progress, mode.name, mode.merges, known, writes, prepared, tuple(notes), runs_events, history=history, mode_note=mode.note,
+        shares_own_database=shares,
+    )  # fmt: skip
+
+
+def _names_in(connection: Connection, database: str) -> list[str]:
+    """Return the names of the tables of a database; none if it does not exist."""
+    query = f"SELECT table_name FROM information_schema.tables WHERE table_schema={text_literal(database)}"
+    return [to_text(name) for (name,) in rows_of(connection.query(query))]
 
 
 def _history(connection: Connection, server: ServerKind) -> tuple[GtidSet, int]:
