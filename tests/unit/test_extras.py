@@ -105,6 +105,7 @@ def test_apply_to_mysql_needs_no_extra(without: Run) -> None:
         (["apply", RELAY_LOG, "--to", "mysql://nobody@127.0.0.1:1", "--metrics", "0"], "metrics"),
         (["replicate", "--from", "mysql://nobody@127.0.0.1:1"], "embedded"),
         (["status"], "embedded"),
+        (["undo", RELAY_LOG, "--between", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"], "embedded"),
         (["status", "--to", "postgresql://nobody@127.0.0.1:1/x"], "postgres"),
         (["trace", RELAY_LOG, "-o", "trace.parquet"], "arrow"),
         (["analyze", RELAY_LOG, "--html", "report.html"], "report"),
@@ -120,6 +121,16 @@ def test_a_command_says_which_extra_it_needs(without: Run, arguments: list[objec
     assert (done.returncode, report["exit_code"], report["error"]["class"]) == (2, 2, "UsageError"), done.stderr
     assert done.stderr.count("\n") == 1
     assert advised(done.stderr) == advised(report["error"]["message"]) == extra
+
+
+@pytest.mark.parametrize("form", [["--format", "text"], ["--format", "jsonl"], ["--format", "csv"], ["-o", "rows.parquet"]])
+def test_row_changes_as_sql_need_no_extra_and_the_other_forms_say_so(without: Run, form: list[str]) -> None:
+    done = without(COMMAND, "rows", RELAY_LOG, *form)
+    assert (done.returncode, advised(done.stderr), "--format sql" in done.stderr) == (2, "arrow", form[0] == "--format")
+    as_sql = without(COMMAND, "rows", RELAY_LOG, "--format", "sql")
+    assert (as_sql.returncode, as_sql.stderr) == (0, "")
+    assert as_sql.stdout == without(COMMAND, "rows", RELAY_LOG, "--format", "sql", having=brought_by("arrow")).stdout
+    assert "INSERT INTO" in as_sql.stdout
 
 
 @pytest.mark.parametrize(

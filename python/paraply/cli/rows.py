@@ -77,12 +77,15 @@ def rows(
         hide_arguments()
 
     def body() -> tuple[int, Mapping[str, Any]]:
-        require_extra("arrow", "paraply rows")
         from paraply.logs import log_paths
         from paraply.logs.archived import Wanted
 
         file = None if out is None or str(out) == "-" else out
         form = format_of(format_, file, as_json=as_json, key=bool(key))
+        if form == "parquet":
+            require_extra("arrow", "paraply rows")
+        elif form != "sql":
+            require_extra("arrow", "paraply rows", "or use --format sql, which works without")
         wanted = filter_of(database, table, since, until, gtid, key)
         paths = log_paths(log, Wanted(since=wanted.since, until=wanted.until))
         tables = tables_of(schema, schema_from, channel, defaults_file)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from paraply.cli.options import AsJson, Channel, Databases, Debug, DefaultsFile, Logs, Quiet, Tables
+from paraply.cli.options import AsJson, Channel, Databases, Debug, DefaultsFile, Logs, Quiet, Tables, TargetUrl
 from paraply.cli.process.secrets import hide_arguments
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
@@ -40,7 +40,7 @@ _LISTED = 20
 
 def undo(
     log: Logs,
-    to: Annotated[str, typer.Option("--to", metavar="URL", help="The live target: mysql://, mariadb:// or postgresql://.")],
+    to: TargetUrl = None,
     transactions: Annotated[str | None, typer.Option(metavar="SET", help="GTIDs of the transactions to undo.")] = None,
     between: Annotated[
         tuple[str, str] | None,

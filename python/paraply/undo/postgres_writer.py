@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from paraply.schema.model import Table
+    from paraply.targets.postgres.embedded import EmbeddedPostgres
     from paraply.targets.postgres.types import TableMapping
     from paraply.undo.spool import Change, Check
 
@@ -52,6 +53,7 @@ class PostgresWriter:
         uri: URL of the database.
         channel: The channel that holds the source's definitions.
         schema: Definitions that are used where the channel has none.
+        server: An embedded server, which is stopped at the end.
     """
 
     _FRAME = Frame(
@@ -59,7 +61,8 @@ class PostgresWriter:
         ("BEGIN", "SET CONSTRAINTS ALL DEFERRED"),
     )
 
-    def __init__(self, uri: str, channel: str, schema: Iterable[Table] = ()) -> None:
+    def __init__(self, uri: str, channel: str, schema: Iterable[Table] = (), server: EmbeddedPostgres | None = None) -> None:
+        self._server = server
         self._connection = PgConnection(uri, lock_timeout_ms=50_000, name="paraply undo")
         self.renderer = PostgresRenderer()
         self._definitions = SourceDefinitions(self.renderer)
@@ -167,11 +170,13 @@ class PostgresWriter:
         self._run([b"ROLLBACK"])
 
     def close(self) -> None:
-        """Roll back what is not committed, and disconnect."""
+        """Roll back what is not committed, disconnect, and stop an embedded server."""
         if self._connection.in_transaction:
             with suppress(ParaplyError, StatementFailed):
                 self._connection.run([b"ROLLBACK"])
         self._connection.close()
+        if self._server is not None:
+            self._server.stop()
 
     def _has_column(self, name: str) -> bool:
         """Return True if the table of undos has a column."""

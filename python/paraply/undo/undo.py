@@ -42,11 +42,16 @@ _MANY_ROWS = 1000
 """Row changes of a table from which on they are made through a table of the session."""
 
 
-def open_writer(url: str, options: UndoOptions, *, defaults_file: Path | str | None = None) -> UndoWriter:
+def open_writer(url: str | None, options: UndoOptions, *, defaults_file: Path | str | None = None) -> UndoWriter:
     """Connect to a target.
 
+    Args:
+        url: Its URL; None for the embedded PostgreSQL in ``./paraply-data``.
+        options: The options of the undo.
+        defaults_file: A MySQL option file with defaults for the URL.
+
     Raises:
-        UsageError: The URL names no kind of database that is known.
+        UsageError: The URL names no kind of database that is known, or there is no embedded PostgreSQL.
         ConnectionFailed: The server cannot be reached.
 
     >>> open_writer("oracle://localhost", UndoOptions())
@@ -54,6 +59,8 @@ def open_writer(url: str, options: UndoOptions, *, defaults_file: Path | str | N
     ...
     paraply.errors.UsageError: unknown target oracle://: give a mysql://, mariadb:// or postgresql:// URL
     """
+    if url is None:
+        return _open_embedded(options)
     scheme = url.partition(":")[0].lower()
     if scheme in MYSQL:
         from paraply.targets.url import parse_url
@@ -66,6 +73,24 @@ def open_writer(url: str, options: UndoOptions, *, defaults_file: Path | str | N
 
         return PostgresWriter(url, options.channel, options.schema)
     raise UsageError(f"unknown target {scheme}://: give a mysql://, mariadb:// or postgresql:// URL")
+
+
+def _open_embedded(options: UndoOptions) -> UndoWriter:
+    require_extra("embedded", "the embedded PostgreSQL", "or name a server with --to")
+    from paraply.targets.postgres.embedded import EmbeddedPostgres
+    from paraply.undo.postgres_writer import PostgresWriter
+
+    server = EmbeddedPostgres()
+    if not server.exists:
+        raise UsageError(
+            f"there is no embedded PostgreSQL in {server.folder} whose rows could be taken back: name the target with --to URL"
+        )
+    uri = server.start()
+    try:
+        return PostgresWriter(uri, options.channel, options.schema, server)
+    except BaseException:
+        server.stop()
+        raise
 
 
 class Undo:
@@ -221,7 +246,7 @@ class Undo:
 
 def undo(
     paths: Sequence[Path | str],
-    url: str,
+    url: str | None,
     options: UndoOptions,
     *,
     defaults_file: Path | str | None = None,
