@@ -17,13 +17,7 @@ from paraply.applier.execute.supervisor import stopped_error
 from paraply.applier.execute.worker import Worker
 from paraply.applier.options import Limits, Options, Via, check_channel, default_workers, parse_retries, parse_via, parse_workers
 from paraply.applier.preflight.dry_run import DryRun, scan
-from paraply.applier.preflight.inspect import (
-    Preflight,
-    Start,
-    inspect_without_transactions,
-    run_preflight,
-    start_run,
-)
+from paraply.applier.preflight.inspect import Preflight, Start, inspect_without_transactions, run_preflight, start_run
 from paraply.applier.preflight.reading import open_feed
 from paraply.applier.preflight.session_ids import is_in_order_anyway
 from paraply.applier.preflight.timestamp_column import check_timestamp_column
