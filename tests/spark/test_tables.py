@@ -6,6 +6,7 @@ import os
 import shutil
 import tarfile
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,8 @@ def altered(tmp_path_factory: pytest.TempPathFactory) -> Altered:
         AlteredTable(sql, 5).run(ROUNDS)
         for statement in KEYLESS:
             cursor.execute(statement)
+        for statement in ODD_DATES:
+            cursor.execute(statement)
         cursor.execute("SELECT b, a, c FROM d.bag")
         bag = [tuple(row) for row in cursor.fetchall()]
         cursor.execute("FLUSH BINARY LOGS")
@@ -82,6 +85,13 @@ KEYLESS = (
     "ALTER TABLE d.bag ADD c INT DEFAULT 7, MODIFY a BIGINT AFTER b",
     "UPDATE d.bag SET a=a+10 WHERE b='y'",
     "INSERT INTO d.bag VALUES ('x',1,7)",
+)
+
+ODD_DATES = (
+    "SET sql_mode='ALLOW_INVALID_DATES'",
+    "CREATE TABLE d.days (id INT PRIMARY KEY, day DATE, moment DATETIME(6))",
+    "INSERT INTO d.days VALUES (1,'2024-02-31','2023-02-29 10:00:00'),(2,'0000-01-01','0000-12-31 23:59:59.999999')",
+    "INSERT INTO d.days VALUES (3,'0000-00-00','2024-00-01'),(4,'2024-02-29','9999-12-31 23:59:59.999999')",
 )
 
 
@@ -158,6 +168,12 @@ def test_a_table_without_a_key_is_counted(spark: SparkSession, altered: Altered)
     assert sorted(map(tuple, found.collect()), key=str) == sorted(altered.keyless, key=str)
     with pytest.raises(UsageError, match="no primary key"):
         history(spark, altered.logs, "d.bag")
+
+
+def test_dates_that_only_the_server_can_hold_are_null(spark: SparkSession, altered: Altered) -> None:
+    rows = sorted(map(tuple, current(spark, altered.logs, "d.days").collect()))
+    assert [row[1:] for row in rows[:3]] == [(None, None)] * 3
+    assert rows[3] == (4, date(2024, 2, 29), datetime(9999, 12, 31, 23, 59, 59, 999_999))
 
 
 def test_rows_at_the_start_must_be_known(spark: SparkSession, demo_log: Path, tmp_path: Path) -> None:

@@ -79,6 +79,16 @@ def test_without_a_strict_mode_only_what_fits_is_known() -> None:
         (Column("c", "timestamp", scale=2, default=Default("literal", "2024-01-01 10:00:00", "utc")), "2024-01-01 10:00:00.00Z"),
         (Column("c", "int", default=Default()), None),
         (replace(TEXT, nullable=False, default=Default()), ""),
+        (replace(TEXT, default=Default("literal", "-12", "number")), "-12"),
+        (replace(TEXT, default=Default("literal", "1.50", "number")), "1.50"),
+        (Column("c", "decimal", 50, 2, default=Default("literal", "-0.001", "number")), "0.00"),
+        (Column("c", "decimal", 40, 9, default=Default("literal", "1" * 31, "number")), "1" * 31 + ".000000000"),
+        (Column("c", "year", default=Default("literal", "2024", "string")), "2024"),
+        (Column("c", "year", nullable=False, default=Default()), "0"),
+        (Column("c", "datetime", scale=1, default=Default("literal", "2024-01-01")), "2024-01-01 00:00:00.0"),
+        (Column("c", "date", default=Default("literal", "0000-01-01")), None),
+        (Column("c", "datetime", default=Default("literal", "2024-02-31 10:00:00")), None),
+        (Column("c", "date", nullable=False, default=Default()), None),
     ],
 )
 def test_a_default_is_stored_as_the_server_does(column: Column, expected: str | bytes | None) -> None:
@@ -89,6 +99,26 @@ def test_a_default_is_stored_as_the_server_does(column: Column, expected: str | 
 def test_a_default_that_is_not_known_is_none(default: Default | None) -> None:
     with pytest.raises(NotKnown):
         stored_default(Column("c", "date", default=default))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Column("c", "year", default=Default("literal", "24", "number")),
+        Column("c", "year", default=Default("literal", "0")),
+        Column("c", "float", 5, scale=2, default=Default("literal", "1.239", "number")),
+        Column("c", "datetime", default=Default("literal", "2024-01-01 00:00:00.6")),
+        Column("c", "enum", labels=("a", "b"), default=Default("literal", "A")),
+        Column("c", "varbinary", 9, charset="binary", collation="binary", default=Default("literal", "é")),
+        replace(TEXT, default=Default("literal", "1e2", "number")),
+        replace(TEXT, default=Default("literal", "007", "number")),
+        replace(TEXT, default=Default("literal", ".5", "number")),
+        replace(TEXT, default=Default("literal", "é", introduced=True)),
+    ],
+)
+def test_a_default_that_the_server_stores_in_another_form_is_not_known(column: Column) -> None:
+    with pytest.raises(NotKnown):
+        stored_default(column)
 
 
 def test_a_plan_follows_renames_and_defaults() -> None:

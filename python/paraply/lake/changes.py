@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from paraply._native import Catalog, LogReader, RowDecoder, TableFilter
+from paraply.analysis.dates import cast_image
 from paraply.errors import LogNotUnderstood, SchemaMismatch
 from paraply.lake.columns import LakeColumns, lake_columns
 from paraply.lake.selection import wants
@@ -251,7 +252,8 @@ class ChangeReader:
             low, high = positions.searchsorted(first), positions.searchsorted(last, "right")
             if low < high:
                 part = pa.Table.from_batches([batch.slice(low, high - low)]).drop_columns("position")
-                part = part.set_column(1, "before", part["before"].cast(image)).set_column(2, "after", part["after"].cast(image))
+                for place, name in ((1, "before"), (2, "after")):
+                    part = part.set_column(place, name, cast_image(part[name], image))
                 if cascades is not None:
                     cascades.check(part, place)
                 yield part

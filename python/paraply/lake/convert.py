@@ -23,7 +23,6 @@ __all__ = ["converter", "keeps_values", "only_adds_nulls"]
 
 _VARIABLE_TEXT = {"varchar", "tinytext", "text", "mediumtext", "longtext"}
 _VARIABLE_BYTES = {"varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
-_IMPLICIT = {"float": "0", "double": "0", "decimal": "0", "bit": "0", "year": "0"}
 
 
 def converter(change: AlterTable) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
@@ -127,41 +126,10 @@ def _first_value(column: Column, kind: pa.DataType, table: Table) -> Any:
     """Return the value of a new column in the rows that exist already."""
     import pyarrow as pa
 
-    if _is_null(column):
-        return pa.scalar(None, kind)
-    text = _first_text(column)
-    if text is not None:
-        try:
-            if isinstance(text, str) and pa.types.is_timestamp(kind) and len(text) == len("2026-01-01"):
-                text += " 00:00:00"
-            return pa.array([text]).cast(kind)[0]
-        except pa.ArrowInvalid:
-            pass
-    raise _refusal(table, f"the new column {column.name}, whose value in older rows is not known")
-
-
-def _first_text(column: Column) -> str | bytes | None:
-    """Return the value of a new column in the rows that exist already, in the text of row images; None if it is not certain."""
-    default = column.default
-    if column.type in INTEGERS | {"decimal", "float", "double", "year", "date", "datetime"} or (
-        column.type in _VARIABLE_TEXT | {"enum"} and column.charset != "binary"
-    ):
-        if default is not None and default.kind == "literal" and default.form in ("string", "number", "temporal"):
-            return default.text
-        return _implicit(column) if default is not None and default.kind == "none" and not column.nullable else None
     try:
-        return stored_default(column)
-    except NotKnown:
-        return None
-
-
-def _implicit(column: Column) -> str | None:
-    """Return the value that the server gives a column that is NOT NULL and has no default."""
-    if column.type in INTEGERS or column.type in _IMPLICIT:
-        return "0"
-    if column.type in _VARIABLE_TEXT:
-        return ""
-    return column.labels[0] if column.type == "enum" and column.labels else None
+        return pa.array([stored_default(column)]).cast(kind)[0]
+    except (NotKnown, pa.ArrowInvalid):
+        raise _refusal(table, f"the new column {column.name}, whose value in older rows is not known") from None
 
 
 def _column(table: Table, name: str) -> Column:

@@ -61,6 +61,11 @@ def carried(columns: str, statement: str, value: Any, context: dict[str, Any] | 
         ("v INT", "ADD n TIME(1) DEFAULT '10:00:00'", 1, {"v": 1, "n": "10:00:00.0"}),
         ("v INT", "ADD n VARBINARY(4) DEFAULT 'ab'", 1, {"v": 1, "n": b"ab"}),
         ("v INT", "ADD n BINARY(2) NOT NULL", 1, {"v": 1, "n": bytes(2)}),
+        ("v INT", "ADD n VARCHAR(9) DEFAULT 12", 1, {"v": 1, "n": "12"}),
+        ("v INT", "ADD n YEAR DEFAULT 2024", 1, {"v": 1, "n": 2024}),
+        ("v INT", "ADD n DECIMAL(50,2) DEFAULT 1.5", 1, {"v": 1, "n": "1.50"}),
+        ("v INT", "ADD n DATE DEFAULT '0000-00-00'", 1, {"v": 1, "n": None}),
+        ("v INT", "ADD n DATETIME NOT NULL DEFAULT '0000-01-01'", 1, {"v": 1, "n": None}),
     ],
 )
 def test_values_that_are_carried_over(columns: str, statement: str, before: Any, after: dict[str, Any]) -> None:
@@ -82,6 +87,12 @@ def test_values_that_are_carried_over(columns: str, statement: str, before: Any,
         ("v INT", "ADD n BINARY(4) DEFAULT 'a'"),
         ("v INT", "ADD n CHAR(4) CHARACTER SET binary DEFAULT 'a'"),
         ("v INT", "ADD n CHAR(40) DEFAULT (UUID())"),
+        ("v INT", "ADD n DATETIME DEFAULT '2024-01-01 00:00:00.6'"),
+        ("v INT", "ADD n ENUM('a','b') DEFAULT 'A'"),
+        ("v INT", "ADD n FLOAT(5,2) DEFAULT 1.239"),
+        ("v INT", "ADD n YEAR DEFAULT 24"),
+        ("v INT", "ADD n VARCHAR(9) DEFAULT 1e2"),
+        ("v INT", "ADD n VARCHAR(9) DEFAULT _latin1'é'"),
     ],
 )
 def test_values_that_only_the_source_knows_are_refused(columns: str, statement: str) -> None:

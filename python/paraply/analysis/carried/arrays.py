@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from paraply.analysis.carried.conversion import NotKnown
+from paraply.analysis.dates import cast_values
 from paraply.analysis.typed import image_type
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _cast(values: pa.Array, kind: pa.DataType, failed: set[int]) -> pa.Array:
     import pyarrow as pa
 
     try:
-        return values.cast(kind)
+        return cast_values(values, kind)
     except pa.ArrowInvalid:
         made: list[Any] = []
         for row, value in enumerate(values):

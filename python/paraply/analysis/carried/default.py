@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from paraply.analysis.carried.conversion import FRACTIONS, INTEGERS, NotKnown, Value, is_text
+from paraply.analysis.dates import is_in_calendar
 from paraply.schema.types import BINARY
 
 if TYPE_CHECKING:
@@ -16,10 +17,15 @@ __all__ = ["stored_default"]
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"-?\d{2,3}:\d\d:\d\d")
+_PLAIN = re.compile(r"0|-?[1-9]\d*(\.\d+)?|-?0\.0*[1-9]\d*")
+_YEAR = re.compile(r"190[1-9]|19[1-9]\d|20\d\d|21[0-4]\d|215[0-5]")
+_DIGITS = Context(prec=100)
 
 
 def stored_default(column: Column) -> Value | None:
     """Return the value of a column in rows that do not set it, in the text of row images; None for NULL.
+
+    A date that only the server can hold, such as the zero date, is NULL, as in the images.
 
     Raises:
         NotKnown: The default is an expression, a number of its own for each row, or of a form whose stored value is not known.
@@ -40,9 +46,11 @@ def stored_default(column: Column) -> Value | None:
     return _stored(column, default.text, default.form)
 
 
-def _implicit(column: Column) -> Value:
+def _implicit(column: Column) -> Value | None:
     """Return the value of a column that is NOT NULL and has no default."""
-    if column.type in INTEGERS or column.type in {"float", "double", "bit"}:
+    if column.type in {"date", "datetime"}:  # the zero date
+        return None
+    if column.type in INTEGERS or column.type in {"float", "double", "bit", "year"}:
         return "0"
     if column.type == "decimal":
         return _decimal("0", column.scale or 0)
@@ -55,17 +63,19 @@ def _implicit(column: Column) -> Value:
     raise NotKnown
 
 
-def _stored(column: Column, text: str, form: str) -> Value:
+def _stored(column: Column, text: str, form: str) -> Value | None:
     """Return the stored value of a literal."""
     if column.type in INTEGERS and form in ("number", "string"):
         return _decimal(text, 0)
     if column.type == "decimal" and form in ("number", "string"):
         return _decimal(text, column.scale or 0)
-    if column.type in {"float", "double"} and form in ("number", "string"):
+    if column.type in {"float", "double"} and form in ("number", "string") and column.scale is None:
         return _float(text)
+    if column.type == "year" and (_YEAR.fullmatch(text) or (form, text) == ("number", "0")):  # two digits, and '0', mean other years
+        return text
     if column.type in BINARY and column.type != "binary" and form in ("string", "bytes", "bits"):
-        return text.encode() if form == "string" else bytes.fromhex(text)
-    if form == "string" and is_text(column):
+        return _ascii(text) if form == "string" else bytes.fromhex(text)
+    if is_text(column) and (form == "string" or (form == "number" and _PLAIN.fullmatch(text))):
         return text.rstrip(" ") if column.type == "char" else text
     if form == "string" and column.type in ("enum", "set"):
         return _labels(column, text)
@@ -76,9 +86,17 @@ def _stored(column: Column, text: str, form: str) -> Value:
 
 def _decimal(text: str, scale: int) -> str:
     try:
-        return format(Decimal(text).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP), "f")
+        value = Decimal(text).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _DIGITS)
     except InvalidOperation:
         raise NotKnown from None
+    return format(value or value.copy_abs(), "f")
+
+
+def _ascii(text: str) -> bytes:
+    """Return the bytes of a text that are the same in the character sets of all clients."""
+    if not text.isascii():
+        raise NotKnown
+    return text.encode()
 
 
 def _float(text: str) -> str:
@@ -100,17 +118,21 @@ def _labels(column: Column, text: str) -> str:
     raise NotKnown
 
 
-def _moment(column: Column, text: str, form: str) -> str:
+def _moment(column: Column, text: str, form: str) -> str | None:
     """Return a date or time in the server's own form; other spellings are not read here."""
     scale = column.scale or 0
     if column.type == "date" and _DATE.fullmatch(text):
-        return text
+        return text if is_in_calendar(text) else None
     if column.type not in FRACTIONS or (column.type == "timestamp") != (form == "utc"):
         raise NotKnown
+    if column.type != "time" and _DATE.fullmatch(text):
+        text += " 00:00:00"
     whole, _, fraction = text.partition(".")
     day, space, time = whole.rpartition(" ")
     fits = _TIME.fullmatch(time) and (not space if column.type == "time" else _DATE.fullmatch(day))
     if not fits or len(fraction.rstrip("0")) > scale or (fraction and not fraction.isdigit()):
         raise NotKnown
+    if column.type != "time" and not is_in_calendar(day):
+        return None
     digits = f".{fraction[:scale].ljust(scale, '0')}" if scale else ""
     return whole + digits + ("Z" if column.type == "timestamp" else "")
