@@ -144,3 +144,24 @@ def test_a_log_that_went_before_its_end_is_named(server: Server) -> None:
     assert isinstance(error, UsageError)
     assert "relay.000001 is not there, and was read up to offset" in error.message
     assert error.position is not None
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_events_after_a_batch_that_ends_inside_a_transaction_have_its_gtid(demo_log: Path, tmp_path: Path, restarts: bool) -> None:
+    schema = StructType([StructField("offset", LongType()), StructField("gtid", StringType())])
+    options = {"path": str(tmp_path / "relay.*"), "mode": "events", "columns": "offset,gtid"}
+    content = demo_log.read_bytes()[: next(each.offset for each in paraply.open_log(demo_log) if each.offset > 20_000)]
+    expected = [(row["offset"], row["gtid"]) for batch in paraply.events(demo_log) for row in batch.select(["offset", "gtid"]).to_pylist()]
+    expected = [row for row in expected if row[0] < len(content)]
+    found: list[tuple[int, str | None]] = []
+    reader, before = BinlogStreamReader(options, schema), {}
+    for size in range(300, len(content) + 1_100, 1_100):
+        (tmp_path / "relay.000001").write_bytes(content[:size])
+        if restarts:
+            reader = BinlogStreamReader(options, schema)
+        end = reader.latestOffset(before, ReadAllAvailable())
+        for part in reader.partitions(before, end):
+            for batch in reader.read(part):
+                found += zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+        before = end
+    assert found == expected

@@ -104,6 +104,7 @@ class LogPart:
         transactions: Number of transactions; None if unknown.
         marks: States of the files when the part was made; no more than that is read. Empty to read files to their present end.
         first_file: Number of its first file among those of the load.
+        gtid: GTID of the transaction in which a piece of events begins.
     """
 
     paths: list[str]
@@ -114,6 +115,7 @@ class LogPart:
     transactions: int | None = None
     marks: tuple[FileMark, ...] = ()
     first_file: int = 0
+    gtid: str | None = None
 
     @property
     def sizes(self) -> list[int]:

@@ -10,6 +10,7 @@ from paraply._extras import require_extra
 from paraply._native import Catalog, EventReader, LogReader, RowDecoder, Selection, TableFilter, event_schema, row_schema
 from paraply.analysis.carried.finding import found_line, found_plan, only_name
 from paraply.analysis.carried.rows import CarriedRows, carried_schema
+from paraply.analysis.open_gtids import with_open_gtid
 from paraply.analysis.parts import WHOLE, LogPart, check_scans, scan_all
 from paraply.analysis.table_versions import lines_of
 from paraply.applier.selection.filters import parse_filters
@@ -165,11 +166,11 @@ class EventSource:
 
     def __init__(self, part: LogPart) -> None:
         (path,) = part.paths
+        self._gtid = part.gtid
         self._reader = EventReader(path, piece=part.piece, size=part.sizes[0] if part.marks else None)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        while (batch := self._reader.next_batch()) is not None:
-            yield batch
+        yield from with_open_gtid(iter(self._reader.next_batch, None), self._gtid)
 
 
 def typed_rows(part: LogPart, name: Name, columns: Sequence[str], selection: Selection | None) -> pa.RecordBatchReader:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from paraply.analysis.carried.plan import TablePlan
 from paraply.analysis.carried.rows import carried_schema
+from paraply.analysis.open_gtids import open_gtid
 from paraply.analysis.parts import BEGIN, FileMark, LogPart, Place, Scanned, catalog_of, check_unchanged, mark_of, scan
 from paraply.analysis.table_versions import lines_of
 from paraply.errors import LogTruncated, ParaplyError, UsageError
@@ -255,10 +256,18 @@ class Followed:
                 if first <= place[0] and stop <= last and self._options.may_hold(committed, transactions):
                     mark = FileMark(stop, known.mark.head)
                     piece = (place, stop)
-                    yield LogPart([known.place], position, list(catalog), piece, committed, transactions, (mark,), number_of_file)
+                    gtid = self._open_gtid(known, number)
+                    yield LogPart([known.place], position, list(catalog), piece, committed, transactions, (mark,), number_of_file, gtid)
                 position += transactions
                 while steps and steps[0][0] <= number:
                     steps.pop(0)[1](catalog)
+
+    def _open_gtid(self, known: FollowedFile, number: int) -> str | None:
+        """Return the GTID of the transaction in which a piece of events begins."""
+        if self._options.mode != "events" or number == 0:
+            return None
+        (copy,) = local_paths([known.place])
+        return open_gtid(copy, [(place, stop) for place, stop, _, _ in known.pieces[: number + 1]])
 
     def _plan(self, schema: pa.Schema) -> TablePlan:
         """Return the plan of the only table, whose columns must still be those of the query."""
