@@ -17,8 +17,8 @@ from paraply.logs.inputs.cloud import logs_below, logs_matching
 
 __all__ = ["found_logs", "in_order", "local_paths", "renamed", "unbraced"]
 
-_S3 = re.compile(r"s3[an]:/{1,2}(?=[^/])")
-_FILE = re.compile(r"file:/{1,3}")
+_S3 = re.compile(r"s3[an]:/{1,2}(?=[^/])", re.IGNORECASE)
+_FILE = re.compile(r"file:/{1,3}", re.IGNORECASE)
 _HADOOP = ("hdfs", "viewfs", "webhdfs", "swebhdfs", "dbfs", "wasb", "wasbs", "abfs", "abfss", "maprfs", "adl")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 

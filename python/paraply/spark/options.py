@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraply._native import Selection, TableFilter
+from paraply.analysis.carried.finding import only_name
 from paraply.analysis.rows import table_filter, values_of
 from paraply.analysis.statement_rows import ChosenTables
 from paraply.analysis.trace import SCHEMES
@@ -18,6 +20,8 @@ from paraply.logs.transaction_set import TransactionSet
 from paraply.schema.readers.dump import read_dump
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from paraply._native import Transaction
     from paraply.schema.model import Table
 
@@ -50,6 +54,10 @@ KNOWN = (
     "scheme", "schema_dump", "schema_from", "values", "split", "max_bytes", "gaps",
 )  # fmt: skip
 TRUTHS = {"true": True, "false": False}
+ONLY_IN = {"statements": "rows", "earlier_tables": "rows", "scheme": "transactions"}
+"""Options that only one mode has."""
+_QUOTED = r"(?<![^,.\s])`(?:[^`]|``)*`(?=\s*(?:[,.]|$))"
+_NAME = re.compile(rf"(?:{_QUOTED}|[^,])+")
 
 
 @dataclass(frozen=True)
@@ -128,6 +136,12 @@ class Options:
             gaps=truth_of("gaps", given.get("gaps", "false")),
         )
         made.check()
+        for option, mode in ONLY_IN.items():
+            if option in given and made.mode != mode:
+                raise UsageError(f"{option} is an option of mode {mode}, and this is mode {made.mode}: leave it out")
+        for option in ("columns", "tables"):
+            if option in given and not getattr(made, option):
+                raise UsageError(f"{option}={given[option]} names none: leave the option out for all {option}")
         return made
 
     def check(self) -> None:
@@ -139,17 +153,24 @@ class Options:
         for name in self.columns:
             if name not in self.known_columns:
                 raise UsageError(f"mode {self.mode} has no column `{name}`; it has {', '.join(self.known_columns)}")
+        twice = next((name for place, name in enumerate(self.columns) if name in self.columns[:place]), None)
+        if twice is not None:
+            raise UsageError(f"columns names `{twice}` twice: name it once")
         if self.mode == "events":
             for option in ("tables", "since", "until", "gtids", "at"):
                 if getattr(self, option):
                     raise UsageError(f"mode events cannot select by {option}; use mode rows, or `where`")
         if self.values == "typed" and self.mode != "rows":
             raise UsageError("values=typed needs mode rows")
+        if self.typed:
+            only_name(self.tables)
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise UsageError(f"since={moment_text(self.since)} is not before until={moment_text(self.until)}: nothing lies between them")
         if self.gaps and self.typed:
             raise UsageError("gaps=true: a missing log may change the table's definition, so rows after it are read with values=text only")
         if self.schema_dump and self.schema_from:
             raise UsageError("schema_dump and schema_from are both definitions at the start of the logs: give one of them")
-        table_filter(self.tables)
+        check_names(self.tables)
         self.named  # noqa: B018  raises if it is wrong
         self.stop  # noqa: B018
 
@@ -240,8 +261,22 @@ def paths_of(given: dict[str, str]) -> tuple[str, ...]:
 
 
 def names_of(option: str | None) -> tuple[str, ...]:
-    """Return the names in an option, which are separated by commas."""
-    return tuple(name.strip() for name in (option or "").split(",") if name.strip())
+    """Return the names in an option, which are separated by commas; a name with a comma is between backticks.
+
+    >>> names_of("shop.product, crm,"), names_of("shop.`a,b`,crm")
+    (('shop.product', 'crm'), ('shop.`a,b`', 'crm'))
+    """
+    return tuple(name.strip() for name in _NAME.findall(option or "") if name.strip())
+
+
+def check_names(tables: Sequence[str]) -> None:
+    """Raise ``UsageError`` if a name is not one of a database or a table."""
+    try:
+        table_filter(tables)
+    except UsageError as error:
+        raise UsageError(
+            error.message.replace("--table ", "tables: ", 1).replace("--database and --exclude-database need", "tables needs")
+        ) from None
 
 
 def moment_of(name: str, option: str | None) -> int | None:
@@ -276,6 +311,6 @@ def bytes_of(name: str, option: str | None) -> int | None:
     text = option.strip().lower().removesuffix("b")
     unit = {"k": 10, "m": 20, "g": 30}.get(text[-1:], 0)
     digits = text[:-1] if unit else text
-    if not digits.isdigit() or int(digits) == 0:
+    if not digits.isdecimal() or int(digits) == 0:
         raise UsageError(f"{name}={option}: write a number of bytes, such as 67108864 or 64m")
     return int(digits) << unit

@@ -17,6 +17,7 @@ from paraply.schema.readers.dump import read_dump
 from paraply.spark.batch.end import end_of
 from paraply.spark.batch.series import logs_up_to
 from paraply.spark.failures import marked
+from paraply.spark.options import names_of
 from paraply.spark.storage import with_storage
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class LakeTarget:
         unknown = [name for name in options if name not in KNOWN]
         if unknown:
             raise UsageError(f"lake has no argument `{unknown[0]}`; it has {', '.join(KNOWN)}")
-        chosen, excluded = (names_of(options.get(name)) for name in ("tables", "exclude"))
+        chosen, excluded = (chosen_names(options.get(name)) for name in ("tables", "exclude"))
         filters = parse_filters(*divided(chosen), *divided(excluded))
         rows, megabytes = options.get("batch_rows", BATCH_ROWS), options.get("batch_megabytes", BATCH_BYTES >> 20)
         places = {name: options.get(name) for name in ("start_after", "schema_dump", "schema_from")}
@@ -230,15 +231,15 @@ def written(frame: DataFrame, target: LakeTarget) -> LakeReport:
     return LakeReport(target.into, target.form, *(() if held is None else (held.number, held.gtids, len(held.tables))))
 
 
-def names_of(given: str | Sequence[str] | None) -> list[str]:
+def chosen_names(given: str | Sequence[str] | None) -> list[str]:
     """Return names of tables and databases, given as a list or with commas between them.
 
-    >>> names_of("shop.product, crm"), names_of(["shop.product"]), names_of(None)
+    >>> chosen_names("shop.product, crm"), chosen_names(["shop.product"]), chosen_names(None)
     (['shop.product', 'crm'], ['shop.product'], [])
     """
     if given is None:
         return []
-    return [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else list(given)
+    return list(names_of(given)) if isinstance(given, str) else list(given)
 
 
 def divided(names: Sequence[str]) -> tuple[list[str], list[str]]:
