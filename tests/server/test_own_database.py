@@ -63,9 +63,9 @@ def note_of(count: int) -> str:
 
 @pytest.mark.mariadb
 @pytest.mark.parametrize("name", OWN)
-@pytest.mark.parametrize("options", [("--workers", "0"), ("--gtid", "none")], ids=["inline", "threads"])
+@pytest.mark.parametrize("options", [("--workers", "0"), ("--gtid", "none"), ("--gtid", "preserve")], ids=["inline", "threads", "preserve"])
 def test_r25_changes_of_its_own_tables_are_left_out(mariadb_place: SqlPlace, logs: dict[str, Path], name: str, options: list[str]) -> None:
-    mariadb_place.sql("DROP DATABASE IF EXISTS d")
+    mariadb_place.sql("SET sql_log_bin=0", "DROP DATABASE IF EXISTS d")
     dry = run_json("apply", logs[name], "--to", mariadb_place.url, "--dry-run", *options)
     assert (dry.code, note_of(OWN[name]) in dry.report["plan"]["notes"]) == (0, True), dry.line
     done = applied(logs[name], mariadb_place.url, *options)
@@ -97,7 +97,7 @@ def rows_of(place: SqlPlace | PostgresPlace) -> list[tuple[int, ...]]:
 
 @pytest.mark.mariadb
 def test_r25_a_channel_in_use_goes_on_with_and_without_the_option(mariadb_place: SqlPlace, logs: dict[str, Path]) -> None:
-    mariadb_place.sql("DROP DATABASE IF EXISTS d")
+    mariadb_place.sql("SET sql_log_bin=0", "DROP DATABASE IF EXISTS d")
     first, last = (list(open_log(logs["progress"]))[index].gtid for index in (4, -1))
     for stop, options in ((first, ("--exclude-database", "paraply")), (last, ()), (last, ("--exclude-database", "paraply"))):
         report = applied(logs["progress"], mariadb_place.url, "--stop-at", str(stop), *options)
@@ -110,7 +110,7 @@ def test_r25_a_channel_in_use_goes_on_with_and_without_the_option(mariadb_place:
 def test_r25_a_table_of_another_owner_is_never_lost(
     mariadb_place: SqlPlace, postgres_place: PostgresPlace, logs: dict[str, Path], name: str
 ) -> None:
-    mariadb_place.sql("DROP DATABASE IF EXISTS d")
+    mariadb_place.sql("SET sql_log_bin=0", "DROP DATABASE IF EXISTS d")
     for place in (mariadb_place, postgres_place):
         dry = run_json("apply", logs[name], "--to", place.url, "--dry-run")
         refused = apply(logs[name], place.url)
@@ -123,7 +123,7 @@ def test_r25_a_table_of_another_owner_is_never_lost(
 
 @pytest.mark.mariadb
 def test_r25_a_statement_on_its_own_tables_and_others_is_refused(mariadb_place: SqlPlace, logs: dict[str, Path]) -> None:
-    mariadb_place.sql("DROP DATABASE IF EXISTS d")
+    mariadb_place.sql("SET sql_log_bin=0", "DROP DATABASE IF EXISTS d")
     refused = apply(logs["both"], mariadb_place.url)
     assert (refused.code, "paraply's own tables, which are left out, and others" in refused.line) == (3, True), refused.line
     assert mariadb_place.sql("SELECT id FROM d.t") == [(1,)]

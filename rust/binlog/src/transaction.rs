@@ -149,6 +149,7 @@ pub enum Identity {
 
 /// One transaction of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own: any of their combinations may occur")]
 pub struct Transaction {
     /// GTID or none.
     pub identity: Identity,

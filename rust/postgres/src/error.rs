@@ -2,6 +2,7 @@
 
 use paraply_binlog::rows::image_cursor::Malformed;
 use paraply_binlog::rows::image_cursor::UNKNOWN_FRACTION;
+use paraply_binlog::rows::own_tables::DATABASE;
 use paraply_core::schema::TableName;
 
 use super::literal::NotStorable;
@@ -10,7 +11,7 @@ use super::literal::NotStorable;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
     /// No definition of the table is known.
-    #[error("the definition of table {table} is not known; give it with --schema")]
+    #[error("the definition of table {table} is not known; {}", way_on(table))]
     UnknownTable {
         /// The table.
         table: TableName,
@@ -119,4 +120,13 @@ pub enum RenderError {
         /// Reason why it cannot be stored.
         reason: NotStorable,
     },
+}
+
+/// Returns what to do about a table without a definition.
+fn way_on(table: &TableName) -> &'static str {
+    if table.database == DATABASE {
+        "that database is paraply's own in the target: leave it out with --exclude-database paraply"
+    } else {
+        "give it with --schema"
+    }
 }

@@ -79,13 +79,14 @@ class Connection(Protocol):
         """Close the connection."""
 
 
+#: From MariaDB 10.3 on.
+_IDLE = "idle_transaction_timeout=0, idle_write_transaction_timeout=0, idle_readonly_transaction_timeout=0"
 _SETTLED = (
     "SET SESSION autocommit=1, completion_type='NO_CHAIN', sql_select_limit=18446744073709551615, sql_big_selects=1, sql_safe_updates=0",
     "SET SESSION sql_quote_show_create=1, sql_auto_is_null=0 /*!50708 , max_execution_time=0 */ /*M!100100 , max_statement_time=0 */",
     "SET SESSION max_sort_length=1024 /*!80030 , show_gipk_in_create_table_and_information_schema=1 */",
     # A worker may wait for the turn of its commit, with an open transaction, as long as an older transaction takes.
-    "SET SESSION wait_timeout=CAST(GREATEST(@@SESSION.wait_timeout, 28800) AS UNSIGNED)"
-    " /*M!100300 , idle_transaction_timeout=0, idle_write_transaction_timeout=0, idle_readonly_transaction_timeout=0 */",
+    f"SET SESSION wait_timeout=CAST(GREATEST(@@SESSION.wait_timeout, 28800) AS UNSIGNED) /*M!100300 , {_IDLE} */",
     "SET SESSION TRANSACTION READ WRITE",
 )
 """Variables that limit, refuse or change paraply's own statements, at the servers' defaults. MariaDB passes over MySQL's comments here."""

@@ -10,7 +10,7 @@ from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.privileges import check_table_privileges
 from paraply.targets.postgres.table_check import check_generated, check_table, table_exists
-from paraply.targets.postgres.types import map_table
+from paraply.targets.postgres.types import check_schema_name, map_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,6 +58,7 @@ def check_rows(forecast: RowForecast, uri: str | None) -> None:
         TypeNotMapped: A column type has no counterpart.
         ApplyFailed: The user lacks a privilege.
     """
+    check_schema_name(forecast.table_map.database)
     if forecast.table is None:
         raise SchemaMismatch(f"the definition of table {forecast.name} is not known; give it with --schema", table=forecast.name)
     mapping = map_table(forecast.table)
