@@ -212,6 +212,12 @@ class Block:
         """
     def step(self, after: int | None, up_to: int) -> Block:
         """Return the block with only the rows that wait for a block above ``after``, if given, and for none above ``up_to``."""
+    def pieces(self) -> list[Block]:
+        """Return the rows of a large block in pieces, each a block with some of them; empty if the block is not large.
+
+        Raises:
+            LogDamaged: A table map is damaged.
+        """
     @property
     def transactions(self) -> list[Transaction]: ...
     @property
@@ -428,6 +434,13 @@ def explain_rows(transaction: Transaction, catalog: Catalog, *, scheme: str = "f
 
 def whole_statement(block: Block, executed: str, channel: str, slot: int, epoch: int, max_bytes: int) -> bytes | None:
     """Return the statement of a block of one transaction as ``MySqlConnection.apply_each`` sends it, with its row of progress."""
+
+def set_most_in_memory(count: int) -> int:
+    """Set the bytes of a transaction that are held in memory, and with it the other limits of large transactions; for tests.
+
+    Returns:
+        The number before.
+    """
 
 def stage_cpu() -> dict[str, float]:
     """Return the CPU seconds that this process has spent so far in each stage of an apply, over all its threads.
@@ -1234,7 +1247,9 @@ class TransactionBatch:
         """
     def table_maps(self) -> list[TableMap]:
         """Return each table map once."""
-    def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False, by_event: bool = False) -> WriteSets:
+    def write_sets(
+        self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False, by_event: bool = False, bounded: bool = False
+    ) -> WriteSets:
         """Hash the rows (R11 to R15).
 
         Args:
@@ -1243,6 +1258,7 @@ class TransactionBatch:
                 or ``none``: nothing is hashed.
             bytewise: True to hash text without its collation; wrong on purpose, for tests.
             by_event: True to keep the hashes of each row event too, for a planner of early rows.
+            bounded: True to make a transaction with very many keys a barrier instead of keeping their hashes.
         """
     def split_rows(self, index: int, catalog: Catalog, most: int) -> list[Block]:
         """Return the parts of one transaction that may be applied separately (R21a), at most ``most``; none if it stays whole.

@@ -144,8 +144,8 @@ fn a_damaged_row_event_is_an_error_with_its_place() {
     let mut transactions = batch.transactions.to_vec();
     let damaged = transactions.iter_mut().find(|transaction| transaction.kind == Kind::Dml).expect("rows");
     let (offset, gtid) = (damaged.offset, gtid_text(damaged));
-    let rows = damaged.events.iter().find(|event| event.type_code != 19).expect("a row event").range.clone();
-    damaged.data[rows.start + 25..rows.end].fill(0xff);
+    let rows = damaged.events.iter_mut().find(|event| event.type_code != 19).expect("a row event");
+    damaged.data.change(&mut rows.range, |event| event[25..].fill(0xff));
     batch.transactions = Arc::new(transactions);
     let mut decoder = decoder(&["position"], TableFilter::default(), None);
     decoder.begin(batch, Arc::new(Catalog::default()));

@@ -1,6 +1,7 @@
 //! Binlogs and relay logs of MySQL and MariaDB: read, decoded, checked.
 //!
 //! * [`cpu`] measures the CPU time of the stages,
+//! * [`data`] holds the bytes of a transaction, in memory or in files,
 //! * [`event`] reads single events,
 //! * [`read`] joins events to transactions,
 //! * [`rows`] decodes row events under their table maps,
@@ -9,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cpu;
+pub mod data;
 pub mod error;
 pub mod event;
 pub mod read;

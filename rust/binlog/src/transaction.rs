@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use paraply_core::gtid::{Gtid, GtidSet};
 
+use crate::data::Data;
+
 /// Format of a transaction's events: the last format description event before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
@@ -182,7 +184,7 @@ pub struct Transaction {
     /// All table-map and row events in order (uncompressed, no checksum).
     pub events: Vec<RawEvent>,
     /// The bytes that [`RawEvent::range`] points into.
-    pub data: Vec<u8>,
+    pub data: Data,
     /// Changed rows, as counted from the row events (an update's two images are one row). Filled by the row decoder.
     pub rows: u64,
     /// True if a filter removed everything but its identity.
@@ -210,7 +212,7 @@ impl Transaction {
         self.filtered = true;
         self.statements = Vec::new();
         self.events = Vec::new();
-        self.data = Vec::new();
+        self.data = Data::default();
         self.rows = 0;
     }
 }

@@ -144,5 +144,6 @@ fn one_row(transaction: &Transaction, map: usize, event: &RawEvent, bytes: &[u8]
         RawEvent { range: map_end..data.len(), type_code, offset: event.offset },
     ];
     let bytes = data.len() as u64;
+    let data = data.into();
     Block::of_part(Transaction { events, data, bytes, rows: 1, ..header_of(transaction) }, false)
 }

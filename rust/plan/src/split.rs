@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use paraply_binlog::data::Data;
 use paraply_binlog::event::types::TABLE_MAP;
 use paraply_binlog::rows::row_walk::{RowsError, count_rows, event_bytes};
 use paraply_binlog::rows::table_map::split_table_id;
@@ -90,8 +91,7 @@ pub(crate) fn units(transaction: &Transaction) -> Result<Vec<Unit>, RowsError> {
 
 /// Returns a transaction of these units; each of them ends a statement, so that none depends on another.
 pub(crate) fn part_of(whole: &Transaction, units: &[Unit]) -> Transaction {
-    let size = units.iter().map(|unit| whole.events[unit.rows].range.len()).sum();
-    let mut data = Vec::with_capacity(size);
+    let mut data = Data::default();
     let mut events = Vec::with_capacity(units.len() * 2);
     let mut maps: Vec<(usize, Range<usize>)> = Vec::new();
     for unit in units {
@@ -104,21 +104,21 @@ pub(crate) fn part_of(whole: &Transaction, units: &[Unit]) -> Transaction {
         });
         events.push(RawEvent { range, ..map.clone() });
         let rows = &whole.events[unit.rows];
-        let range = append(&mut data, whole, rows);
-        let flags = range.start + flags_place(rows.type_code, &whole.format);
-        if let Some(low) = data.get_mut(flags) {
-            *low |= STMT_END as u8;
-        }
+        let mut range = append(&mut data, whole, rows);
+        let flags = flags_place(rows.type_code, &whole.format);
+        data.change(&mut range, |event| {
+            if let Some(low) = event.get_mut(flags) {
+                *low |= STMT_END as u8;
+            }
+        });
         events.push(RawEvent { range, ..rows.clone() });
     }
     let bytes = data.len() as u64;
     Transaction { events, data, bytes, ..header_of(whole) }
 }
 
-fn append(data: &mut Vec<u8>, whole: &Transaction, event: &RawEvent) -> Range<usize> {
-    let start = data.len();
-    data.extend_from_slice(&whole.data[event.range.clone()]);
-    start..data.len()
+fn append(data: &mut Data, whole: &Transaction, event: &RawEvent) -> Range<usize> {
+    data.append(&whole.data[event.range.clone()])
 }
 
 /// Returns the transaction without its rows; errors of a part name its position in the log.
@@ -130,7 +130,7 @@ pub(crate) fn header_of(whole: &Transaction) -> Transaction {
         statements: Vec::new(),
         xid: None,
         events: Vec::new(),
-        data: Vec::new(),
+        data: Data::default(),
         format: whole.format.clone(),
         ..*whole
     }

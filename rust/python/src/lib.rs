@@ -8,6 +8,7 @@ mod cpu;
 #[cfg(feature = "bench")]
 mod distance;
 mod errors;
+mod large;
 mod log;
 mod moment;
 mod plan;
@@ -34,6 +35,8 @@ mod _native {
     #[cfg(feature = "bench")]
     #[pymodule_export]
     use crate::distance::PyDelayingProxy;
+    #[pymodule_export]
+    use crate::large::set_most_in_memory;
     #[pymodule_export]
     use crate::log::decrypt::{PyDecrypter, is_encrypted};
     #[pymodule_export]

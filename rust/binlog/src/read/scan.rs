@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::data::Data;
 use crate::error::LogError;
 use crate::event::{Event, types};
 use crate::read::file::EventReader;
@@ -155,7 +156,7 @@ impl<'c> Scanner<'c> {
                 Some(piece.committed.map_or((time, time), |(first, last)| (first.min(time), last.max(time))));
         }
         if transaction.kind == Kind::Ddl {
-            (transaction.events, transaction.data) = (Vec::new(), Vec::new());
+            (transaction.events, transaction.data) = (Vec::new(), Data::default());
             self.statements.push((self.pieces.len() - 1, transaction));
         }
         self.end = self.reader.place();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::data::Data;
 use crate::error::{Fault, LogError};
 use crate::event::Event;
 use crate::event::gtid_event::GtidEvent;
@@ -142,7 +143,7 @@ fn empty_transaction(event: &Event<'_>, file: u32) -> Transaction {
         statements: Vec::new(),
         xid: None,
         events: Vec::new(),
-        data: Vec::new(),
+        data: Data::default(),
         rows: 0,
         filtered: false,
         own_left_out: false,

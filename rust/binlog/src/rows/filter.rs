@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use paraply_core::schema::TableName;
 
+use crate::data::Data;
 use crate::error::{Fault, LogError};
 use crate::event::types::TABLE_MAP;
 use crate::rows::image_cursor::{Decoded, Malformed};
@@ -125,7 +126,7 @@ impl TableFilter {
 struct Sieve<'t> {
     filter: &'t TableFilter,
     format: &'t Format,
-    data: &'t mut Vec<u8>,
+    data: &'t mut Data,
     kept: Vec<RawEvent>,
     /// Table ids found, each true if its table is chosen; the last entry of an id is in use.
     tables: Vec<(u64, bool)>,
@@ -174,10 +175,15 @@ impl Sieve<'_> {
 
     /// Marks the last kept event as the end of the statement, if the event that ended it is left out.
     fn end_with_last_rows(&mut self) -> Decoded<()> {
-        let Some(event) = self.last_rows.and_then(|index| self.kept.get(index)) else { return Ok(()) };
-        let at = event.range.start + flags_place(event.type_code, self.format);
-        let missing = Malformed { what: "a row event without flags", at };
-        *self.data.get_mut(at).ok_or(missing)? |= STMT_END as u8;
-        Ok(())
+        let Some(event) = self.last_rows.and_then(|index| self.kept.get_mut(index)) else { return Ok(()) };
+        let at = flags_place(event.type_code, self.format);
+        let mut marked = Err(Malformed { what: "a row event without flags", at: event.range.start + at });
+        self.data.change(&mut event.range, |bytes| {
+            if let Some(flags) = bytes.get_mut(at) {
+                *flags |= STMT_END as u8;
+                marked = Ok(());
+            }
+        });
+        marked
     }
 }

@@ -87,9 +87,7 @@ impl TableRenames {
             let new = self.new_name(&name).map_err(|taken| taken.fault(&name).at(file, at))?;
             let Some(new) = new else { continue };
             let renamed = with_name(bytes, format, &new).map_err(|malformed| Fault::from(malformed).at(file, at))?;
-            let start = data.len();
-            data.extend_from_slice(&renamed);
-            event.range = start..data.len();
+            event.range = data.append(&renamed);
         }
         Ok(())
     }

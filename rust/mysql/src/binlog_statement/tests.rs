@@ -71,7 +71,7 @@ fn transaction(events: &[(u8, Vec<u8>)]) -> Transaction {
         statements: Vec::new(),
         xid: None,
         events: raw,
-        data,
+        data: data.into(),
         rows: 0,
         filtered: false,
         own_left_out: false,

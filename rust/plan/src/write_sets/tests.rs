@@ -213,7 +213,7 @@ fn transaction(events: &[Vec<u8>]) -> Transaction {
         no_foreign_key_checks: false,
         statements: Vec::new(),
         xid: None,
-        data: events.concat(),
+        data: events.concat().into(),
         rows: events.len() as u64 - 1,
         filtered: false,
         own_left_out: false,

@@ -130,8 +130,9 @@ impl State {
         }
         if size <= LARGE {
             let events = self.read(&block.files, transaction, 0, size).map_err(Failure::Io)?;
-            let rows =
-                (transaction.kind == Kind::Dml).then(|| fused_events(transaction, block.block.keyed).ok()).flatten();
+            // A compressed transaction may be much larger than its log; it is then sent as it is there.
+            let joins = transaction.kind == Kind::Dml && transaction.data.in_files() == 0;
+            let rows = joins.then(|| fused_events(transaction, block.block.keyed).ok()).flatten();
             let rows = rows.as_deref().filter(|rows| !rows.is_empty());
             self.dump.transaction(&mut out, &events, rows, &transaction.format, stamps).map_err(Failure::Log)?;
             return Ok((out, None));

@@ -49,13 +49,12 @@ impl Assembler {
             group.inside_statement = flags & STMT_END == 0;
         }
         let type_code = plain_type.unwrap_or(event.header.type_code);
-        let start = transaction.data.len();
-        match plain_type {
-            _ if !keeps_rows => {}
-            Some(plain) => mariadb::append_plain_rows(event.bytes, plain, event.format, &mut transaction.data)?,
-            None => transaction.data.extend_from_slice(event.bytes),
-        }
-        let range = start..transaction.data.len();
+        let data = &mut transaction.data;
+        let mut range = match plain_type {
+            _ if !keeps_rows => 0..0,
+            Some(plain) => data.append_with(|out| mariadb::append_plain_rows(event.bytes, plain, event.format, out))?,
+            None => data.append(event.bytes),
+        };
         group.row_bytes += if keeps_rows { range.len() as u64 } else { length };
         if group.row_bytes > most_bytes {
             return Err(refusal::too_large(most_bytes));
@@ -63,7 +62,7 @@ impl Assembler {
         if !keeps_rows && !transaction.events.is_empty() {
             return Ok(());
         }
-        correct_header(transaction.data.get_mut(range.clone()).unwrap_or_default(), type_code);
+        transaction.data.change(&mut range, |event| correct_header(event, type_code));
         transaction.events.push(RawEvent { type_code, range, offset: event.offset });
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::data::Data;
 use crate::rows::row_walk::event_bytes;
 use crate::rows::{CHILDREN_STAY, STMT_END};
 use crate::transaction::{RawEvent, Transaction};
@@ -100,12 +101,11 @@ impl Rewritten {
         }
         let mut corrected = of.clone();
         corrected.events = Vec::with_capacity(of.events.len());
-        corrected.data = Vec::with_capacity(of.data.len());
+        corrected.data = Data::default();
         for (index, event) in of.events.iter().enumerate() {
             let put = |bytes: &[u8], corrected: &mut Transaction| {
-                let start = corrected.data.len();
-                corrected.data.extend_from_slice(bytes);
-                corrected.events.push(RawEvent { range: start..corrected.data.len(), ..event.clone() });
+                let range = corrected.data.append(bytes);
+                corrected.events.push(RawEvent { range, ..event.clone() });
             };
             match self.events.remove(&index) {
                 Some(events) => events.iter().for_each(|bytes| put(bytes, &mut corrected)),
