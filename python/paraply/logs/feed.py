@@ -93,6 +93,7 @@ class FeedRules:
         names_own: Returns True if a transaction that the filters do not keep may be about paraply's own tables.
         renamed: Returns the batch of such a transaction with the target's names in its statements.
         by_event: Whether the write sets have details for each row event.
+        bounded: Whether a transaction with very many keys becomes a barrier, so that their hashes take no memory.
         on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
         corrects: Whether to correct logged cascades that differ from the server's actual changes; needed if the rows are applied.
         tables: The filter of the reader, for these corrections.
@@ -108,6 +109,7 @@ class FeedRules:
     names_own: Callable[[Transaction], bool] | None = None
     renamed: Callable[[TransactionBatch], TransactionBatch] | None = None
     by_event: bool = False
+    bounded: bool = False
     on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None = None
     corrects: bool = False
     tables: TableFilter | None = None
@@ -280,7 +282,9 @@ class Feed:
         if self._rules.corrects:
             batch = batch.corrected(self._catalog, self._rules.tables) or batch
         rules = self._rules
-        write_sets = batch.write_sets(self._catalog, scheme=rules.scheme, bytewise=rules.bytewise, by_event=rules.by_event)
+        write_sets = batch.write_sets(
+            self._catalog, scheme=rules.scheme, bytewise=rules.bytewise, by_event=rules.by_event, bounded=rules.bounded
+        )
         for reason, table, count in write_sets.fallbacks:
             self._fallbacks[reason, table] += count
         if self._rules.on_hashed is not None:

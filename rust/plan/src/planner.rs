@@ -179,7 +179,7 @@ impl Planner {
             block.steps.add(transaction, &[]);
             return;
         }
-        block.keyed &= !set.missing_keys && !set.barrier;
+        block.keyed &= !set.missing_keys && (!set.barrier || set.too_many);
         let found = self.find(block, transaction, set);
         let Needs { blocks, all } = &mut block.needs;
         *all |= found.all;

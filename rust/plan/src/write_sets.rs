@@ -21,6 +21,8 @@ pub struct Options {
     pub partial_images: bool,
     /// True to keep the hashes of each row event, too.
     pub by_event: bool,
+    /// Number of hashes of one transaction that are kept; one with more becomes a barrier. Zero for all.
+    pub most_keys: usize,
 }
 
 impl Options {
@@ -106,7 +108,8 @@ pub fn transaction_write_set(
     let mut barrier = switched && fine;
     let mut hash_plan = None;
     let mut event_at = None;
-    let by_event = options.by_event;
+    let (by_event, most_keys) = (options.by_event, options.most_keys);
+    let mut gave_up = false;
     let walked = plan.walk(transaction, known, |step, table, header, row| {
         let name = &table.map.name;
         let definition = match &table.definition {
@@ -125,6 +128,10 @@ pub fn transaction_write_set(
             hash_plan = Some((step.table, builder.plan_of(catalog, definition)));
         }
         let Some((_, plan)) = &hash_plan else { return };
+        if gave_up {
+            builder.pass_over(plan);
+            return;
+        }
         let first = event_at.replace(step.event) != Some(step.event);
         if by_event && first {
             builder.begin_event(step.event);
@@ -134,11 +141,16 @@ pub fn transaction_write_set(
         }
         let foreign_key_checks = may_be_checked(table, header, first);
         builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
+        if most_keys != 0 && builder.distinct() > most_keys {
+            builder.give_up_keys(name);
+            gave_up = true;
+        }
     });
     // Also after an error, so that nothing of this transaction is left for the next one.
     let mut set = builder.finish();
     walked?;
     set.barrier |= barrier;
+    set.too_many &= !barrier;
     Ok(set)
 }
 

@@ -119,7 +119,9 @@ class Batch(list):  # type: ignore[type-arg]
     def bytes(self) -> int:
         return sum(t.bytes for t in self)
 
-    def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False, by_event: bool = False) -> WriteSets:
+    def write_sets(
+        self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False, by_event: bool = False, bounded: bool = False
+    ) -> WriteSets:
         return WriteSets(self, [("reason", "d.t", 1)] if any("fallback" in t.keys for t in self) else [])
 
     def table_maps(self) -> list[Any]:

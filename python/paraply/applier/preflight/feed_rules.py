@@ -66,6 +66,7 @@ def feed_rules(options: Options, target: Target, start: Start, definitions: Firs
         wants=lambda transaction: passed(transaction) or filters.wants(transaction),
         names_own=filters.names_own,
         by_event=may_have_early_rows(options, target),
+        bounded=True,
         corrects=True,
         tables=filters.native() if filters else None,
         skips=_skipping(options, start, passed, prepared),

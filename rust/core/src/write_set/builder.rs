@@ -155,6 +155,25 @@ impl WriteSetBuilder {
         }
     }
 
+    /// Returns the number of different hashes of the transaction so far.
+    pub fn distinct(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Gives up the hashes of the transaction, which becomes a barrier: it has too many of them.
+    pub fn give_up_keys(&mut self, table: &TableName) {
+        self.items.take();
+        self.items.take_kept();
+        self.result.events = None;
+        self.result.too_many = !std::mem::replace(&mut self.result.barrier, true);
+        self.fallbacks.add(Reason::TooManyKeys, table);
+    }
+
+    /// Notes a row of a transaction whose hashes were given up.
+    pub fn pass_over(&mut self, plan: &TablePlan) {
+        self.result.missing_keys |= plan.missing_keys;
+    }
+
     /// Sets the row event that the next rows belong to. From the first such call on, the touches of each event are kept
     /// separately, except for a transaction with very many touches.
     pub fn begin_event(&mut self, place: usize) {

@@ -103,6 +103,11 @@ impl Distinct {
         self.added += 1;
     }
 
+    /// Returns the number of different items.
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+
     /// Returns the number of items added since the last [`Self::take`], repeats included.
     pub(super) fn added(&self) -> u64 {
         self.added

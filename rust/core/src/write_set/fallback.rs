@@ -33,6 +33,8 @@ pub enum Reason {
     /// Rows of a cascade and the row that began it, of one table: the log does not show for which of them foreign keys
     /// were checked.
     CascadeIntoItself,
+    /// A transaction with more keys than are kept in memory: it is a barrier.
+    TooManyKeys,
 }
 
 impl Reason {
@@ -51,6 +53,7 @@ impl Reason {
             Self::NoUniqueKey => "no unique key",
             Self::CascadeNotLogged => "cascade not in the log",
             Self::CascadeIntoItself => "cascade into its own table",
+            Self::TooManyKeys => "too many keys",
         }
     }
 }

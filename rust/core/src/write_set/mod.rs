@@ -81,6 +81,8 @@ pub struct WriteSet {
     pub shared: Vec<u64>,
     /// True if the transaction conflicts with every other: some of its keys are not known (R13).
     pub barrier: bool,
+    /// True if the transaction is a barrier only because it has very many keys: they were not kept.
+    pub too_many: bool,
     /// Number of hashes before repeats were left out, as a server's tracker counts them (R16).
     pub hashed: u64,
     /// True if it changes a table with a key that is some foreign key's parent (R16).

@@ -13,6 +13,7 @@ use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, WriteSet};
 use paraply_plan::split::split_rows;
 use paraply_plan::write_sets::{Options, Scratch, transaction_write_set};
+use paraply_spool::most_keys;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
@@ -182,7 +183,8 @@ impl PyTransactionBatch {
     ///         or ``none``: nothing is hashed.
     ///     bytewise: True to hash text without its collation; wrong on purpose, for tests.
     ///     by_event: True to keep the hashes of each row event too, for a planner of early rows.
-    #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false, by_event=false))]
+    ///     bounded: True to make a transaction with very many keys a barrier instead of keeping their hashes.
+    #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false, by_event=false, bounded=false))]
     fn write_sets(
         &self,
         py: Python<'_>,
@@ -190,11 +192,13 @@ impl PyTransactionBatch {
         scheme: &str,
         bytewise: bool,
         by_event: bool,
+        bounded: bool,
     ) -> PyResult<PyWriteSets> {
         if scheme == "none" {
             return Ok(PyWriteSets { sets: Vec::new(), fallbacks: Fallbacks::default() });
         }
-        let options = Options { by_event, ..hash_options(scheme, bytewise)? };
+        let options =
+            Options { by_event, most_keys: if bounded { most_keys() } else { 0 }, ..hash_options(scheme, bytewise)? };
         let (sets, fallbacks) = py
             .detach(|| {
                 within(Stage::Hash, || catalog.with_scratch(options, |catalog, scratch| self.hash(catalog, scratch)))

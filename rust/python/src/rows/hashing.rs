@@ -16,7 +16,7 @@ pub fn hash_options(scheme: &str, bytewise: bool) -> PyResult<Options> {
         "group" | "writeset" => Scheme::Group,
         other => return Err(usage(&format!("unknown scheme `{other}`: it is fine, group or writeset"))),
     };
-    Ok(Options { scheme, bytewise, partial_images: true, by_event: false })
+    Ok(Options { scheme, bytewise, partial_images: true, by_event: false, most_keys: 0 })
 }
 
 /// Return the hash of one key of one row (R11): XXH64 over names and canonical values.
