@@ -28,6 +28,10 @@ class FakeBlock:
     has_rows: bool = True
     format: Any = field(default_factory=lambda: SimpleNamespace(mariadb=False, version=(9, 7, 0)))
 
+    def pieces(self) -> list[FakeBlock]:
+        """No block of the tests is large."""
+        return []
+
     @property
     def id(self) -> int:
         return self.ordinal

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use paraply_binlog::rows::row_walk::RowsError;
 use paraply_binlog::transaction::{Identity, Kind, Transaction};
 use paraply_core::gtid::{Gtid, GtidSet, Origin};
 
 use crate::early_rows::BlockWaves;
+use crate::pieces::{Piece, pieces};
 
 /// Older blocks that a block needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,6 +40,8 @@ pub struct Block {
     pub(crate) steps: BlockWaves,
     /// Row events to apply: those that wait for more than the first and at most the second number. None for all.
     wanted: Option<(Option<u64>, u64)>,
+    /// The piece of a large block that is to be applied; none for all of it.
+    piece: Option<Arc<Piece>>,
     batch: Arc<Vec<Transaction>>,
     members: Vec<u32>,
 }
@@ -54,6 +58,7 @@ impl Block {
             keyed: true,
             steps: BlockWaves::default(),
             wanted: None,
+            piece: None,
             batch,
             members: Vec::new(),
         }
@@ -91,10 +96,27 @@ impl Block {
     /// Returns true if this row event is to be applied, given by the transaction's index in the block and the event's
     /// index in it.
     pub fn wants(&self, transaction: usize, event: usize) -> bool {
-        self.wanted.is_none_or(|(after, up_to)| {
-            let waits_for = self.steps.waits_for(transaction, event);
-            after.is_none_or(|after| waits_for > after) && waits_for <= up_to
-        })
+        let in_piece = self.piece.as_ref().is_none_or(|piece| piece.contains(transaction, event));
+        in_piece
+            && self.wanted.is_none_or(|(after, up_to)| {
+                let waits_for = self.steps.waits_for(transaction, event);
+                after.is_none_or(|after| waits_for > after) && waits_for <= up_to
+            })
+    }
+
+    /// Returns the row events of a large block in pieces of bounded size, to be rendered and applied one after the other
+    /// in one transaction of the target. Empty for a block that is not large.
+    ///
+    /// # Errors
+    /// A table map is damaged.
+    pub fn pieces(&self) -> Result<Vec<Self>, RowsError> {
+        let found = pieces(self.transactions(), |transaction, event| self.wants(transaction, event))?;
+        Ok(found.into_iter().map(|piece| Self { piece: Some(Arc::new(piece)), ..self.clone() }).collect())
+    }
+
+    /// Returns the piece that the block is limited to.
+    pub fn piece(&self) -> Option<&Piece> {
+        self.piece.as_deref()
     }
 
     /// Returns the transactions in order.
@@ -214,6 +236,7 @@ impl Block {
                 executed: Arc::new(executed.clone()),
                 keyed: false,
                 steps: BlockWaves::default(),
+                piece: None,
                 members: vec![member],
                 ..self.clone()
             });

@@ -11,6 +11,7 @@ mod early_rows;
 pub mod explain;
 pub mod key_names;
 pub mod ledger;
+pub mod pieces;
 pub mod planner;
 pub mod record;
 pub mod renumber;

@@ -1,6 +1,7 @@
 //! The row events of transactions, decoded and rendered.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use paraply_binlog::rows::image_cursor::Malformed;
@@ -50,6 +51,24 @@ impl Writer<'_> {
     }
 }
 
+/// Consecutive events of a transaction.
+pub struct Part<'t> {
+    /// The transaction.
+    pub transaction: &'t Transaction,
+    /// Indices of the table maps before the events that are in use.
+    pub maps: &'t [usize],
+    /// The events.
+    pub events: Range<usize>,
+}
+
+impl<'t> Part<'t> {
+    /// Iterates over the events with their indices in the transaction.
+    fn numbered(&self) -> impl Iterator<Item = (usize, &'t RawEvent)> {
+        let events = self.transaction.events.get(self.events.clone()).unwrap_or_default();
+        (self.events.start..).zip(events)
+    }
+}
+
 /// A table map and the mapping of its table.
 struct Known {
     event: usize,
@@ -68,30 +87,51 @@ impl Renderer {
         transactions: impl IntoIterator<Item = &'t Transaction>,
         wanted: impl Fn(usize, usize) -> bool,
     ) -> Result<Vec<Statement>, RenderError> {
-        let mut writer = match form {
-            Form::Sets => Writer::Sets(Box::new(SetWriter::new(self, Limits::default()))),
-            Form::Rows => Writer::Rows(StatementWriter::default()),
-        };
+        let mut writer = self.writer(form);
         for (place, transaction) in transactions.into_iter().enumerate() {
-            let wants = |event: usize| wanted(place, event);
-            let rows = |(event, raw): (usize, &RawEvent)| raw.type_code != TABLE_MAP_EVENT && wants(event);
-            if transaction.events.iter().enumerate().any(rows) {
-                self.render_transaction(transaction, &mut writer, wants)?;
-            }
+            let part = Part { transaction, maps: &[], events: 0..transaction.events.len() };
+            self.render_part(&part, &mut writer, |event| wanted(place, event))?;
         }
         Ok(writer.finish())
     }
 
-    fn render_transaction(
+    /// Renders the wanted row events of a part of a transaction.
+    ///
+    /// # Errors
+    /// As for [`Renderer::render`].
+    pub fn render_some(
         &self,
-        transaction: &Transaction,
+        form: Form,
+        part: &Part<'_>,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Result<Vec<Statement>, RenderError> {
+        let mut writer = self.writer(form);
+        self.render_part(part, &mut writer, wanted)?;
+        Ok(writer.finish())
+    }
+
+    fn writer(&self, form: Form) -> Writer<'_> {
+        match form {
+            Form::Sets => Writer::Sets(Box::new(SetWriter::new(self, Limits::default()))),
+            Form::Rows => Writer::Rows(StatementWriter::default()),
+        }
+    }
+
+    fn render_part(
+        &self,
+        part: &Part<'_>,
         writer: &mut Writer<'_>,
         wants: impl Fn(usize) -> bool,
     ) -> Result<(), RenderError> {
-        let tables = self.known_tables(transaction)?;
-        let mut next = tables.iter().peekable();
-        let mut current: HashMap<u64, &Known> = HashMap::new();
-        for (index, event) in transaction.events.iter().enumerate() {
+        let Part { transaction, .. } = part;
+        if !part.numbered().any(|(event, raw)| raw.type_code != TABLE_MAP_EVENT && wants(event)) {
+            return Ok(());
+        }
+        let tables = self.known_tables(part)?;
+        let (before, within) = tables.split_at(part.maps.len());
+        let mut next = within.iter().peekable();
+        let mut current: HashMap<u64, &Known> = before.iter().map(|known| (known.map.table_id, known)).collect();
+        for (index, event) in part.numbered() {
             if let Some(known) = next.next_if(|known| known.event == index) {
                 current.insert(known.map.table_id, known);
             } else if rows_kind(event.type_code).is_some() && wants(index) {
@@ -101,8 +141,11 @@ impl Renderer {
         Ok(())
     }
 
-    fn known_tables(&self, transaction: &Transaction) -> Result<Vec<Known>, RenderError> {
-        let maps = transaction.events.iter().enumerate().filter(|(_, event)| event.type_code == TABLE_MAP_EVENT);
+    /// Returns the tables of the maps before the part, and then of those in it.
+    fn known_tables(&self, part: &Part<'_>) -> Result<Vec<Known>, RenderError> {
+        let transaction = part.transaction;
+        let before = part.maps.iter().filter_map(|&index| Some((index, transaction.events.get(index)?)));
+        let maps = before.chain(part.numbered().filter(|(_, event)| event.type_code == TABLE_MAP_EVENT));
         maps.map(|(index, event)| {
             let damaged = |what| RenderError::Log { offset: event.offset, what };
             let mut map = TableMap::parse(bytes(transaction, event)?, &transaction.format).map_err(damaged)?;

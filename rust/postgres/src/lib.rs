@@ -20,7 +20,7 @@ pub mod renderer;
 pub mod sets;
 
 pub use error::RenderError;
-pub use events::Form;
+pub use events::{Form, Part};
 pub use literal::NotStorable;
 pub use mapping::{ColumnMapping, Kind, MappingError, TableMapping};
 pub use render::{Change, Statement, StatementWriter};

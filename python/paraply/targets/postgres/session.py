@@ -178,8 +178,8 @@ class PostgresSession:
         try:
             self._begin(block, [])
             self._run_plan(block, plan)
-            if not done:
-                self._send([], self._render(block, sets=False), block)
+            for part in () if done else self._pieces(block):
+                self._send([], self._render(part, sets=False), block)
             self.commit()
         except ConnectionLost:
             # Target.committed determines the outcome, and keeps or restores the definitions.
@@ -233,7 +233,7 @@ class PostgresSession:
         """Send the rows of all parts as sets; if a set fails, roll back and send the rows of these parts one by one."""
         sets = self._context.last_writer is None
         sent: list[Block] = []
-        for part in parts:
+        for part in (piece for whole in parts for piece in self._pieces(whole)):
             rendered = self._render(part, sets=sets)
             sent.append(part)
             try:
@@ -244,6 +244,10 @@ class PostgresSession:
                 sets = False
                 self._repeat(block, sent, begin)
                 self._note_repeated(failed)
+
+    def _pieces(self, block: Block) -> Sequence[Block]:
+        """Return a block, or the pieces of a large one, so that its statements are never all in memory."""
+        return (block.pieces() if self._context.last_writer is None else []) or [block]
 
     def _send_part(self, block: Block, rendered: Sequence[Rendered], begin: Callable[[Sequence[Rendered]], None] | None) -> None:
         """Send the rows of a part; the first one begins the transaction."""

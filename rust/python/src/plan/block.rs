@@ -13,7 +13,7 @@ use paraply_plan::planner::Passed;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::errors::{Cause, Where, raise};
+use crate::errors::{Cause, Where, log_error, raise};
 use crate::log::table_map::{PyTableMap, table_maps};
 use crate::log::transaction::{PyFormat, PyStatement, PyTransaction};
 use crate::plan::gtid::PyGtidSet;
@@ -113,6 +113,18 @@ impl PyBlock {
     #[pyo3(signature = (after, up_to))]
     fn step(&self, after: Option<u64>, up_to: u64) -> PyBlock {
         PyBlock { block: self.block.step(after, up_to), files: Arc::clone(&self.files) }
+    }
+
+    /// Return the rows of a large block in pieces, each a block with some of them; empty if the block is not large.
+    ///
+    /// Raises:
+    ///     LogDamaged: A table map is damaged.
+    fn pieces(&self, py: Python<'_>) -> PyResult<Vec<PyBlock>> {
+        let pieces = py.detach(|| self.block.pieces()).map_err(|error| {
+            let place = self.place();
+            log_error(&error.into_log_error(file_name(&self.files, error.file)), place.gtid)
+        })?;
+        Ok(pieces.into_iter().map(|block| PyBlock { block, files: Arc::clone(&self.files) }).collect())
     }
 
     #[getter]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use paraply_binlog::cpu::{Stage, within};
 use paraply_core::generated::Computed;
 use paraply_core::schema::TableName;
+use paraply_plan::block::Block;
 use paraply_postgres::mapping::{ColumnMapping, Kind, MappingError, TableMapping};
-use paraply_postgres::{Form, RenderError, Renderer, Statement};
+use paraply_postgres::{Form, Part, RenderError, Renderer, Statement};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -83,10 +84,7 @@ impl PyPostgresRenderer {
     fn render<'py>(&self, py: Python<'py>, block: &PyBlock, sets: bool) -> PyResult<Vec<RenderedOf<'py>>> {
         let form = if sets { Form::Sets } else { Form::Rows };
         let statements = py
-            .detach(|| {
-                let wanted = |place, event| block.block.wants(place, event);
-                within(Stage::Render, || self.renderer.render(form, block.block.transactions(), wanted))
-            })
+            .detach(|| within(Stage::Render, || self.render_block(form, &block.block)))
             .map_err(|error| render_error(&error, block))?;
         Ok(statements
             .into_iter()
@@ -108,6 +106,16 @@ impl PyPostgresRenderer {
 }
 
 impl PyPostgresRenderer {
+    /// Renders a block, or the piece that it is limited to.
+    fn render_block(&self, form: Form, block: &Block) -> Result<Vec<Statement>, RenderError> {
+        let Some(piece) = block.piece() else {
+            return self.renderer.render(form, block.transactions(), |place, event| block.wants(place, event));
+        };
+        let Some(transaction) = block.transactions().nth(piece.transaction) else { return Ok(Vec::new()) };
+        let part = Part { transaction, maps: &piece.maps, events: piece.events.clone() };
+        self.renderer.render_some(form, &part, |event| block.wants(piece.transaction, event))
+    }
+
     /// Returns the renderer, for other users.
     pub fn shared(&self) -> Arc<Renderer> {
         Arc::clone(&self.renderer)
