@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING
 
-from conventions.repository import ROOT
+from made_logs import module
 
 import paraply
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import ModuleType
-
-
-def module() -> ModuleType:
-    """Return the module of the benches."""
-    spec = importlib.util.spec_from_file_location("made_binlog", ROOT / "benches" / "made_binlog.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
 
 
 def test_a_made_log_has_its_statements_rows_and_files(tmp_path: Path) -> None:
