@@ -1,6 +1,7 @@
 //! The tables in which paraply keeps its own state in a server. In a log they are never content: each target has its
 //! own.
 
+use crate::data::Data;
 use crate::event::types::TABLE_MAP;
 use crate::rows::image_cursor::Decoded;
 use crate::rows::layout::type_code::{LONG, LONGLONG, VARCHAR};
@@ -45,9 +46,9 @@ pub(crate) fn is_map_of_own(event: &[u8], format: &Format) -> Decoded<bool> {
 /// Returns true if some table-map event may be of one of the tables; `data` holds the bytes of the events.
 ///
 /// Few logs have any, so that this reads no more than the database's name.
-pub(crate) fn may_have_own(events: &[RawEvent], data: &[u8]) -> bool {
+pub(crate) fn may_have_own(events: &[RawEvent], data: &Data) -> bool {
     let is_at = |event: &RawEvent, start: usize| {
-        data.get(event.range.start + start..).is_some_and(|bytes| bytes.starts_with(DATABASE.as_bytes()))
+        data.get(event.range.start + start..event.range.end).is_some_and(|bytes| bytes.starts_with(DATABASE.as_bytes()))
     };
     events.iter().any(|event| event.type_code == TABLE_MAP && DATABASE_AT.iter().any(|&start| is_at(event, start)))
 }
