@@ -20,7 +20,7 @@ impl Draw {
     }
 
     fn event(&mut self) -> Vec<u8> {
-        (0..1 + self.below(40)).map(|_| self.below(256) as u8).collect()
+        (0..=self.below(40)).map(|_| self.below(256) as u8).collect()
     }
 }
 

@@ -18,7 +18,7 @@ struct Segment {
 /// Bytes in files that are only appended to and cut at their end. Copies share the files.
 #[derive(Debug, Default)]
 pub struct Segments {
-    segments: Vec<Segment>,
+    files: Vec<Segment>,
     length: usize,
     /// Numbers, plus one, of the two segments that were used last; the lower half is the later one.
     recent: AtomicU64,
@@ -44,16 +44,16 @@ impl Segments {
             return Ok(());
         }
         let mapped = Mapped::store(bytes)?;
-        self.segments.push(Segment { start: self.length, length: bytes.len(), bytes: Arc::new(mapped) });
+        self.files.push(Segment { start: self.length, length: bytes.len(), bytes: Arc::new(mapped) });
         self.length += bytes.len();
         Ok(())
     }
 
     /// Returns the bytes of a range within one append; none for another range.
     pub fn get(&self, range: Range<usize>) -> Option<&[u8]> {
-        let after = self.segments.partition_point(|segment| segment.start <= range.start);
+        let after = self.files.partition_point(|segment| segment.start <= range.start);
         let number = after.checked_sub(1)?;
-        let segment = self.segments.get(number)?;
+        let segment = self.files.get(number)?;
         let own = range.start - segment.start..range.end.checked_sub(segment.start)?;
         let bytes = segment.bytes.bytes().get(..segment.length)?.get(own)?;
         self.use_segment(number);
@@ -62,7 +62,7 @@ impl Segments {
 
     /// Iterates over all bytes, file by file.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
-        self.segments.iter().filter_map(|segment| segment.bytes.bytes().get(..segment.length))
+        self.files.iter().filter_map(|segment| segment.bytes.bytes().get(..segment.length))
     }
 
     /// Removes the bytes from a position on.
@@ -71,8 +71,8 @@ impl Segments {
             return;
         }
         self.length = length;
-        self.segments.retain(|segment| segment.start < length);
-        if let Some(last) = self.segments.last_mut() {
+        self.files.retain(|segment| segment.start < length);
+        if let Some(last) = self.files.last_mut() {
             last.length = length - last.start;
         }
     }
@@ -91,7 +91,7 @@ impl Segments {
         self.recent.store(last << 32 | current, Ordering::Relaxed);
         if before != 0
             && before != current
-            && let Some(segment) = self.segments.get(before as usize - 1)
+            && let Some(segment) = self.files.get(before as usize - 1)
         {
             segment.bytes.release();
         }
@@ -100,7 +100,7 @@ impl Segments {
 
 impl Clone for Segments {
     fn clone(&self) -> Self {
-        Self { segments: self.segments.clone(), length: self.length, recent: AtomicU64::default() }
+        Self { files: self.files.clone(), length: self.length, recent: AtomicU64::default() }
     }
 }
 

@@ -74,6 +74,7 @@ impl Default for Options {
 
 /// Keys that a transaction touches: distinct hashes in the order of their first appearance.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, which different readers ask for")]
 pub struct WriteSet {
     /// Keys that no other transaction may touch at the same time.
     pub exclusive: Vec<u64>,
