@@ -252,8 +252,8 @@ class ChangeReader:
             low, high = positions.searchsorted(first), positions.searchsorted(last, "right")
             if low < high:
                 part = pa.Table.from_batches([batch.slice(low, high - low)]).drop_columns("position")
-                for place, name in ((1, "before"), (2, "after")):
-                    part = part.set_column(place, name, cast_image(part[name], image))
+                for index, name in ((1, "before"), (2, "after")):
+                    part = part.set_column(index, name, cast_image(part[name], image))
                 if cascades is not None:
                     cascades.check(part, place)
                 yield part
