@@ -2,8 +2,8 @@
 //! `COM_BINLOG_DUMP`): a log's transactions as those of a log of paraply's own, which has checksums. MySQL's get other
 //! stamps; MariaDB's have none.
 
+mod frame;
 mod mariadb;
-mod remaining;
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::event::checksum::CHECKSUM_LENGTH;
 use crate::event::{Event, EventHeader, HEADER_LENGTH, flags, types};
 use crate::read::payload::Payload;
 use crate::transaction::Format;
-use crate::write::dump::remaining::Frame;
+use crate::write::dump::frame::{Frame, unpacked};
 use crate::write::encode::query_body;
 use crate::write::relay::{Head, compose_event, rotate_body};
 use crate::write::restamp::{Stamps, restamped};
@@ -92,6 +92,57 @@ impl Dump {
             return self.framed(out, &frame, rows, checksum, stamps);
         }
         events.into_iter().try_for_each(|event| self.of_log(out, event, format, stamps))
+    }
+
+    /// Appends a transaction with only some of its rows, in place of all that the log has: `rows` holds their table maps
+    /// and row events, without checksums. The transaction may be compressed as a whole, but not prepared by XA.
+    pub fn remaining(
+        &mut self,
+        out: &mut Vec<u8>,
+        events: &[u8],
+        rows: &[u8],
+        format: &Arc<Format>,
+        stamps: Stamps,
+    ) -> Result<(), Fault> {
+        self.begin_transaction(out, format, stamps);
+        let stamps = self.rebased(stamps);
+        let checksum = if format.checksum { CHECKSUM_LENGTH } else { 0 };
+        let events: Vec<_> = split(events)?.into_iter().filter(|(header, _)| is_of_transaction(header)).collect();
+        if let Some(frame) = Frame::of(&events) {
+            return self.framed(out, &frame, rows, checksum, stamps);
+        }
+        let [gtid, payload] = events.as_slice() else {
+            return Err(Fault::not_understood("a transaction of which only some rows are applied has another form"));
+        };
+        self.event(out, *gtid, checksum, stamps)?;
+        let inner = unpacked(*payload, checksum, format)?;
+        let [begin, .., end] = inner.as_slice() else {
+            return Err(Fault::damaged("a compressed transaction has no beginning or no end"));
+        };
+        self.event(out, (begin.0, &begin.1), 0, stamps)?;
+        self.rows(out, rows, stamps)?;
+        self.event(out, (end.0, &end.1), 0, stamps)
+    }
+
+    /// Appends the events of a frame, and rows between them.
+    fn framed(
+        &mut self,
+        out: &mut Vec<u8>,
+        frame: &Frame<'_>,
+        rows: &[u8],
+        checksum: usize,
+        stamps: Stamps,
+    ) -> Result<(), Fault> {
+        self.event(out, frame.gtid, checksum, stamps)?;
+        if let Some(begin) = frame.begin {
+            self.event(out, begin, checksum, stamps)?;
+        }
+        self.rows(out, rows, stamps)?;
+        self.event(out, frame.end, checksum, stamps)
+    }
+
+    fn rows(&mut self, out: &mut Vec<u8>, rows: &[u8], stamps: Stamps) -> Result<(), Fault> {
+        split(rows)?.into_iter().try_for_each(|event| self.event(out, event, 0, stamps))
     }
 
     /// Appends an empty transaction under the GTID of a transaction that is left out; `events` begins with its GTID
