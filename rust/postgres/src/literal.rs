@@ -240,14 +240,25 @@ fn binary(out: &mut Vec<u8>, bytes: &[u8], width: usize) {
 }
 
 fn text(out: &mut Vec<u8>, charset: Option<Charset>, bytes: &[u8]) -> Result<(), NotStorable> {
-    let charset =
-        charset.ok_or_else(|| NotStorable::new("text whose character set neither the log nor the schema gives"))?;
+    let Some(charset) = charset else { return text_of_unknown_charset(out, bytes) };
     let invalid = || NotStorable::new("text that is not valid in its character set, or that Unicode does not have");
     let text = charset.decode(bytes).ok_or_else(invalid)?;
     if text.contains('\0') {
         return Err(NotStorable::new("text with a NUL byte"));
     }
     quoted(out, text.as_bytes());
+    Ok(())
+}
+
+/// Appends text that is the same in every character set that extends ASCII; other text is refused.
+///
+/// The default of a database may be one that does not extend it (`ucs2`, `utf16`, `utf16le`, `utf32`, `swe7`); the
+/// documents name these.
+fn text_of_unknown_charset(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), NotStorable> {
+    if !bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')) {
+        return Err(NotStorable::new("text whose character set neither the log nor the schema gives"));
+    }
+    quoted(out, bytes);
     Ok(())
 }
 

@@ -44,7 +44,14 @@ fn text_is_quoted_and_checked() {
     let utf16 = Kind::Text(Some(Charset::Utf16));
     assert_eq!(literal(&utf16, Value::Bytes(b"\0'\x20\xac")).unwrap(), "'''€'");
     assert!(literal(&utf16, Value::Bytes(b"\0a\0\0")).is_err(), "NUL");
-    assert!(literal(&Kind::Text(None), Value::Bytes(b"a")).is_err(), "not known");
+    assert_eq!(
+        literal(&Kind::Text(None), Value::Bytes(b"it's\n~")).unwrap(),
+        "'it''s\n~'",
+        "the same in all that extend ASCII"
+    );
+    for other in ["é".as_bytes(), b"\xe9", b"\0a", b"\x0e", b"a\x7f"] {
+        assert!(literal(&Kind::Text(None), Value::Bytes(other)).is_err(), "{other:?} in a set that is not known");
+    }
     assert!(literal(&Kind::Text(Some(Charset::Ascii)), Value::Bytes("é".as_bytes())).is_err());
     assert_eq!(literal(&latin1, Value::Bytes(b"\x80\xe9\x81")).unwrap(), "'€é\u{81}'");
 }
