@@ -412,7 +412,6 @@ OF_MARIADB: dict[str, tuple[str, ...]] = {
 }
 
 UNKNOWN: dict[str, tuple[str, ...]] = {
-    "views triggers": ("v3",),
     "sequences": (),
     "versioning": ("v", "w", "x", "y", "z"),
     "period": ("pe", "pf"),
