@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from paraply.observe.counters import ApplyReport, Counters, WorkerCounters
 from paraply.observe.worker_state import APPLYING, COMMITTING, IDLE, RESTING, WAITING_DEPENDENCY, WAITING_TURN
 from paraply.runtime import runtime
-from paraply.schema.own_tables import left_out_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,10 +132,18 @@ def make_report(run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker])
         storms=run.storm.storms,
         waits=waits,
         fallbacks=feed.fallbacks,
-        notes=[*run.notes, left_out_note(run.own_left_out)] if run.own_left_out else list(run.notes),
+        notes=_notes(run),
         own_left_out=run.own_left_out,
         workers=counters,
         conflicts=run.conflicts.counts(),
         on_conflict=run.on_conflict.value if run.on_conflict is not None else "stop",
         cpu=run.cpu.cost(run.rows),
     )
+
+
+def _notes(run: ObservedRun) -> list[str]:
+    if not run.own_left_out:
+        return list(run.notes)
+    from paraply.schema.own_tables import left_out_note
+
+    return [*run.notes, left_out_note(run.own_left_out)]

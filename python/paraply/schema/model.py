@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["OWN_DATABASE", "SYSTEM_DATABASES", "Column", "Default", "ForeignKey", "Key", "KeyPart", "Table"]
+from paraply._native import own_table_names
+
+__all__ = ["OWN_DATABASE", "SYSTEM_DATABASES", "Column", "Default", "ForeignKey", "Key", "KeyPart", "Table", "is_own_table"]
 
 
 SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
@@ -13,6 +15,16 @@ SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
 
 OWN_DATABASE = "paraply"
 """Database of paraply's own tables. In a log these are the source's, which mean nothing on the target."""
+_OWN_TABLES = frozenset(own_table_names())
+
+
+def is_own_table(database: str, table: str) -> bool:
+    """Return True for the name of one of paraply's own tables.
+
+    >>> is_own_table("paraply", "progress"), is_own_table("paraply", "item"), is_own_table("shop", "progress")
+    (True, False, False)
+    """
+    return database == OWN_DATABASE and table in _OWN_TABLES
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,10 @@
-"""The tables in which paraply keeps its own state in a server: progress, status, conflicts, the history of undos."""
+"""What is said of the tables in which paraply keeps its own state in a server."""
 
 from __future__ import annotations
 
-from functools import cache
-
-from paraply.schema.model import OWN_DATABASE
 from paraply.wording import counted
 
-__all__ = ["is_own_table", "left_out_note"]
-
-
-@cache
-def _names() -> frozenset[str]:
-    from paraply._native import own_table_names
-
-    return frozenset(own_table_names())
-
-
-def is_own_table(database: str, table: str) -> bool:
-    """Return True for the name of one of paraply's own tables.
-
-    >>> is_own_table("paraply", "progress"), is_own_table("paraply", "item"), is_own_table("shop", "progress")
-    (True, False, False)
-    """
-    return database == OWN_DATABASE and table in _names()
+__all__ = ["left_out_note"]
 
 
 def left_out_note(transactions: int) -> str:

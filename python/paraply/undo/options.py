@@ -17,6 +17,8 @@ __all__ = ["Dependent", "Dependents", "UndoOptions", "UndoReport", "everything"]
 
 Dependents = Literal["stop", "include", "keep"]
 
+OWN_DATABASE = "paraply"
+"""Database of the progress of channels, which is never undone."""
 NAMED = 1000
 """Most dependents, and most kept rows, that are listed; the others are counted."""
 
@@ -49,7 +51,7 @@ class UndoOptions:
 
 def everything() -> TableFilter:
     """Return the filter of all tables but paraply's own."""
-    return TableFilter(leaves_own_out=True)
+    return TableFilter((), (), (OWN_DATABASE,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use paraply_binlog::rows::filter::TableFilter;
 use paraply_binlog::rows::known_tables::{KnownTable, KnownTables, Unusable};
-use paraply_binlog::rows::own_tables::is_own;
 use paraply_binlog::rows::row_walk::{RowPlan, RowsError};
 use paraply_binlog::rows::step_rows::{StepRow, Values, step_rows};
 use paraply_binlog::transaction::{Format, Kind, Transaction};
@@ -17,6 +16,9 @@ use crate::write_sets::{Options, may_be_checked_by_flags};
 
 /// Most hashes that are returned of a dependent.
 const MOST_NAMED: usize = 4;
+
+/// Database of the progress of channels, whose rows are nobody's data.
+const OWN_DATABASE: &str = "paraply";
 
 /// Error of the search.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -151,7 +153,7 @@ impl DependentFinder {
         for step in self.plan.steps() {
             let Some(table) = self.known.get(step.table) else { continue };
             let name = &table.map.name;
-            if is_own(&name.database, &name.table) {
+            if name.database == OWN_DATABASE {
                 continue;
             }
             let is_undone = whole || self.filter.chooses(&name.database, &name.table);

@@ -16,7 +16,6 @@ from paraply.errors import LogError, LogNotUnderstood, ParaplyError
 from paraply.logs.skipping import Skipping
 from paraply.logs.statement_text import decode_logged, hide_passwords
 from paraply.logs.stop_point import StopPlace, moment_text
-from paraply.schema.own_tables import left_out_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -255,6 +254,8 @@ def _read(
     if found.skip is not None and found.skip.missing:
         look.run_plan.notes.append(found.skip.missing_note)
     if found.own_left_out:
+        from paraply.schema.own_tables import left_out_note
+
         look.run_plan.notes.append(left_out_note(found.own_left_out))
     if options.stop is not None and found.stop is None:
         look.run_plan.notes.append(f"the logs end before the stop ({options.stop.text})")

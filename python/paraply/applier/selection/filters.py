@@ -25,8 +25,7 @@ from paraply.schema.ddl.statements import (
     Statement,
     TruncateStatement,
 )
-from paraply.schema.model import OWN_DATABASE, SYSTEM_DATABASES
-from paraply.schema.own_tables import is_own_table
+from paraply.schema.model import OWN_DATABASE, SYSTEM_DATABASES, is_own_table
 from paraply.schema.renames import KEPT_NAMES, Renames
 from paraply.wording import option_text, table_option
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from paraply.targets.mysql.gtid_mode import GtidMode
     from paraply.targets.mysql.preflight.privileges import RowPrivileges
     from paraply.targets.mysql.preflight.table_check import TableChecker
-    from paraply.targets.mysql.progress.store import PendingDdl, ProgressStore
+    from paraply.targets.mysql.progress.store import PendingDdl, ProgressStore, StoredProgress
     from paraply.targets.mysql.rows.foreign_keys import References
     from paraply.targets.mysql.rows.last_writer import MySqlLastWriter
     from paraply.targets.mysql.server_version import ServerKind
@@ -173,6 +173,18 @@ class MySqlContext(ChannelContext):
     def takes_batches(self) -> bool:
         """True if sessions accept several blocks at once (``BatchSession``)."""
         return self.last_writer is None
+
+    def kept_progress(self, connection: Connection) -> StoredProgress:
+        """Return the stored progress, after checking that it has every acknowledged commit of this run (``kept_progress``)."""
+        from paraply.targets.mysql.progress.kept import kept_progress
+
+        return kept_progress(self, connection)
+
+    def complete(self, connection: Connection, executed: GtidSet) -> StoredProgress:
+        """Make the applied GTIDs the target's own, and return the stored progress (``complete``)."""
+        from paraply.targets.mysql.progress.kept import complete
+
+        return complete(self, connection, executed)
 
     def take_slot(self, connection: Connection) -> int:
         """Return the number of a progress row that no other session of this run writes, after creating the row."""

@@ -13,7 +13,6 @@ from paraply.targets.ddl_answer import name_way_on
 from paraply.targets.mysql.batch_commit import apply_and_commit
 from paraply.targets.mysql.ddl.statement import StatementRunner
 from paraply.targets.mysql.errors import cascade_hint, explain, interrupted, names_a_row, table_of
-from paraply.targets.mysql.progress.kept import kept_progress
 from paraply.targets.mysql.rows.row_finder import FoundRow, RowFinder
 from paraply.targets.mysql.rows.sequences import row_statements
 from paraply.targets.mysql.sql import query_all, rows_of, to_text
@@ -201,7 +200,7 @@ class MySqlSession:
         old.close()
         self._connection = self._context.fresh(after=(old.connection_id, started))
         self._format, self._left = None, False
-        kept_progress(self._context, self._connection)
+        self._context.kept_progress(self._connection)
 
     def interrupt(self) -> None:
         """Cancel the running statement from another thread."""

@@ -21,7 +21,6 @@ from paraply.targets.mysql.preflight.table_check import TableChecker, check_serv
 from paraply.targets.mysql.progress.channel_control import MySqlChannelControl, open_control
 from paraply.targets.mysql.progress.channel_status import read_channels
 from paraply.targets.mysql.progress.diverged import read_diverged, write_diverged
-from paraply.targets.mysql.progress.kept import complete, kept_progress, stored_gtids
 from paraply.targets.mysql.progress.recovery import settle_at_start, settle_block
 from paraply.targets.mysql.progress.status_row import MySqlStatusRow, open_status_row
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
@@ -171,7 +170,7 @@ class MySqlTarget:
         connection = context.fresh()
         try:
             slot = context.take_slot(connection)
-            kept_progress(context, connection)
+            context.kept_progress(connection)
             return MySqlSession(context, connection, slot)
         except ParaplyError as error:
             connection.close()
@@ -307,12 +306,12 @@ class MySqlTarget:
 
     def complete_gtids(self, executed: GtidSet) -> None:
         """Make the applied GTIDs the target's own, at a stop before the end of the log."""
-        self._read(lambda control: complete(self.context, control, executed))
+        self._read(lambda control: self.context.complete(control, executed))
 
     def _finish(self, control: Connection, executed: GtidSet) -> None:
         context = self.context
         with telling(self.connect, control.connection_id, "the end"):
-            stored = complete(context, control, executed)
+            stored = context.complete(control, executed)
             if isinstance(context.ledger, PlaceLedger):
                 places = context.ledger.places()
                 if places.file is not None:
@@ -388,12 +387,14 @@ class MySqlTarget:
 
     def _is_in(self, connection: Connection, block: Block) -> bool:
         context = self.context
-        stored = kept_progress(context, connection)
+        stored = context.kept_progress(connection)
         settled = settle_block(context, connection, block, stored)
         if settled is not None:
             return settled
         if block.first_gtid is None:
             return stored.places().hold(block)
+        from paraply.targets.mysql.progress.kept import stored_gtids
+
         return block.gtids <= stored_gtids(connection, context.mode, stored).gtids
 
     def _read(self, read: Callable[[Connection], T], tries: int = _TRIES) -> T:
@@ -441,6 +442,8 @@ def _read_progress(
         channel.store.consolidate(control, replace(stored, file=places.file, position=places.offset), places.text())
         progress = Progress(nothing, places.file, places.offset, stored.ordinal, stored.resumed, done=places.done)
         return progress, PlaceLedger(places, nothing, ordered=not plan.gaps)
+    from paraply.targets.mysql.progress.kept import stored_gtids
+
     executed = stored_gtids(control, channel.mode, stored)
     channel.store.consolidate(control, stored, executed.text())
     progress = Progress(executed.gtids, stored.file, stored.position, stored.ordinal, stored.resumed, low=executed.low)

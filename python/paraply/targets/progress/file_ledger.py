@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from paraply.runtime import runtime
 from paraply.targets.progress.gtid_ledger import Mark, ProgressLedger
-from paraply.targets.progress.kept import Acknowledged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from paraply._native import Block, GtidSet
+    from paraply.targets.progress.kept import Acknowledged
 
 __all__ = ["FilePositions", "PlaceLedger", "PositionRow", "end_of", "newest_row", "read_positions"]
 
@@ -172,6 +172,8 @@ class PlaceLedger(ProgressLedger):
 
     def acknowledged(self) -> Acknowledged:
         """Return the commits that were acknowledged up to now."""
+        from paraply.targets.progress.kept import Acknowledged
+
         with self._lock:
             return Acknowledged(self.executed(), tuple(self._newest))
 

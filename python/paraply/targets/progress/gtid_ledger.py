@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paraply._native import Ledger, progress_text, raise_position
-from paraply.targets.progress.kept import Acknowledged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from paraply._native import Block, GtidSet
+    from paraply.targets.progress.kept import Acknowledged
 
 __all__ = ["Executed", "GapLedger", "Mark", "ProgressLedger", "make_ledger", "read_executed"]
 
@@ -140,6 +140,8 @@ class ProgressLedger:
 
     def acknowledged(self) -> Acknowledged:
         """Return the commits that were acknowledged up to now."""
+        from paraply.targets.progress.kept import Acknowledged
+
         return Acknowledged(self.executed())
 
 

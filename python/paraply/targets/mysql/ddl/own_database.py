@@ -12,8 +12,7 @@ from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.parse import parse
 from paraply.schema.ddl.spelling import database_of, names_of
 from paraply.schema.ddl.statement_kind import StatementKind
-from paraply.schema.model import OWN_DATABASE
-from paraply.schema.own_tables import is_own_table
+from paraply.schema.model import OWN_DATABASE, is_own_table
 from paraply.wording import option_text
 
 if TYPE_CHECKING:

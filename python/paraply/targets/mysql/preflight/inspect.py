@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from paraply._native import GtidSet
 from paraply.errors import UsageError
-from paraply.schema.model import OWN_DATABASE
-from paraply.schema.own_tables import is_own_table
+from paraply.schema.model import OWN_DATABASE, is_own_table
 from paraply.schema.readers.live import read_tables
 from paraply.targets.mysql.gtid_mode import own_identity
 from paraply.targets.mysql.preflight.privileges import check_user

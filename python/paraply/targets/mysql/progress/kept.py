@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from paraply._native import GtidSet
 from paraply.targets.progress.file_ledger import FilePositions
 from paraply.targets.progress.gtid_ledger import Executed, read_executed
 
 if TYPE_CHECKING:
-    from paraply.targets.mysql.context import MySqlContext
     from paraply.targets.mysql.gtid_mode import GtidMode
-    from paraply.targets.mysql.progress.store import StoredProgress
+    from paraply.targets.mysql.preflight.table_check import TableChecker
+    from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
     from paraply.targets.mysql.sql import Connection
+    from paraply.targets.progress.gtid_ledger import ProgressLedger
 
 __all__ = ["complete", "kept_progress", "stored_gtids"]
+
+
+class Run(Protocol):
+    """What is needed of a run (``MySqlContext``)."""
+
+    @property
+    def store(self) -> ProgressStore:
+        """The progress tables."""
+
+    @property
+    def epoch(self) -> int:
+        """Number of the run."""
+
+    @property
+    def mode(self) -> GtidMode:
+        """Treatment of the source's GTIDs."""
+
+    @property
+    def ledger(self) -> ProgressLedger:
+        """The committed transactions."""
+
+    @property
+    def checker(self) -> TableChecker:
+        """Comparison with the target's tables."""
 
 
 def stored_gtids(connection: Connection, mode: GtidMode, stored: StoredProgress) -> Executed:
@@ -22,7 +47,7 @@ def stored_gtids(connection: Connection, mode: GtidMode, stored: StoredProgress)
     return read_executed([*stored.executed, mode.own_executed(connection)], GtidSet)
 
 
-def kept_progress(context: MySqlContext, connection: Connection) -> StoredProgress:
+def kept_progress(context: Run, connection: Connection) -> StoredProgress:
     """Return the stored progress, after checking that it has every acknowledged commit of this run.
 
     Where tables without transactions are accepted, nothing is checked: the GTID of their changes may come later than the acknowledgement
@@ -44,7 +69,7 @@ def kept_progress(context: MySqlContext, connection: Connection) -> StoredProgre
     return stored
 
 
-def complete(context: MySqlContext, connection: Connection, executed: GtidSet) -> StoredProgress:
+def complete(context: Run, connection: Connection, executed: GtidSet) -> StoredProgress:
     """Make the applied GTIDs the target's own, and return the stored progress.
 
     Raises:
