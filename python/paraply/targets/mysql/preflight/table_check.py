@@ -54,7 +54,7 @@ class TableChecker:
     def __init__(self, server: ServerKind = _ANY, *, allow_nontransactional: bool, names: NameCase | None = None) -> None:
         self._mariadb = server.mariadb
         self._version = server.version
-        self.allow_nontransactional = allow_nontransactional
+        self._allow_nontransactional = allow_nontransactional
         self.names = names or NameCase()
         """Comparison of table names between source and target."""
         self._checked: set[tuple[str, str, int]] = set()
@@ -237,7 +237,7 @@ class TableChecker:
         engine, table_type = map(to_text, rows[0])
         if "VIEW" in table_type.upper():
             raise SchemaMismatch("the log changes a table that is a view on the target", table=name)
-        refuse_engine(name, engine, allowed=self.allow_nontransactional)
+        refuse_engine(name, engine, allowed=self._allow_nontransactional)
 
 
 def refuse_engine(table: str, engine: str, *, allowed: bool) -> None:

@@ -10,7 +10,6 @@ from paraply.targets.progress.gtid_ledger import Executed, read_executed
 
 if TYPE_CHECKING:
     from paraply.targets.mysql.gtid_mode import GtidMode
-    from paraply.targets.mysql.preflight.table_check import TableChecker
     from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
     from paraply.targets.mysql.sql import Connection
     from paraply.targets.progress.gtid_ledger import ProgressLedger
@@ -37,10 +36,6 @@ class Run(Protocol):
     def ledger(self) -> ProgressLedger:
         """The committed transactions."""
 
-    @property
-    def checker(self) -> TableChecker:
-        """Comparison with the target's tables."""
-
 
 def stored_gtids(connection: Connection, mode: GtidMode, stored: StoredProgress) -> Executed:
     """Return the GTIDs that the target holds."""
@@ -50,8 +45,8 @@ def stored_gtids(connection: Connection, mode: GtidMode, stored: StoredProgress)
 def kept_progress(context: Run, connection: Connection) -> StoredProgress:
     """Return the stored progress, after checking that it has every acknowledged commit of this run.
 
-    Where tables without transactions are accepted, nothing is checked: the GTID of their changes may come later than the acknowledgement
-    (seen on MariaDB 10.11 and MySQL 9.7), or be lost with a crash although the rows are there.
+    With ``preserve`` nothing is checked: the server's own GTIDs need not have every acknowledged transaction, such as an empty one on
+    MariaDB, or the last one of a table without transactions (seen on MariaDB 10.11 and MySQL 9.7).
 
     Raises:
         AlreadyRunning: Another apply has taken over the channel.
@@ -61,7 +56,7 @@ def kept_progress(context: Run, connection: Connection) -> StoredProgress:
     if not context.store.owns_channel(connection, context.epoch):
         raise context.store.taken_over()
     stored = context.store.read(connection)
-    if context.checker.allow_nontransactional:
+    if not context.mode.writes_progress:
         return stored
     has_gtids = context.ledger.native is not None
     held = stored_gtids(connection, context.mode, stored).gtids if has_gtids else acknowledged.gtids
