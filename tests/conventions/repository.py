@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,16 @@ def files(*folders: str, suffixes: tuple[str, ...]) -> Iterator[Path]:
 def name(path: Path) -> str:
     """A file's name in messages."""
     return path.relative_to(ROOT).as_posix()
+
+
+def script(path: str) -> ModuleType:
+    """Import a script of the repository that is in no package, such as ``tools/speed.py``."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def module_names() -> list[str]:

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from typing import TYPE_CHECKING
 
-from conventions.repository import ROOT
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-
-def generator() -> ModuleType:
-    """Return the module that writes the page."""
-    spec = importlib.util.spec_from_file_location("speed", ROOT / "tools" / "speed.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from conventions.repository import ROOT, script
 
 
 def test_the_page_of_speed_is_what_its_generator_writes() -> None:
-    written = dict(generator().pages())
+    written = dict(script("tools/speed.py").pages())
     assert set(written) == {"speed.md", "speed-mysql.svg", "speed-mariadb.svg", "speed-postgresql.svg"}
     for name, text in written.items():
         assert (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8") == text, f"run python tools/speed.py: {name} differs"
@@ -43,7 +28,7 @@ def test_the_table_of_the_floor_has_a_row_for_each_load() -> None:
         replay("paraply, preserve, 8 workers, merge off", 9.0, 4.5),
         replay("the floor", 2.0, 1.0, connections=3),
     ]
-    speed = generator()
+    speed = script("tools/speed.py")
     load = speed.floor_figures({"load": "oltp", "title": "OLTP mix", "transactions": 9, "rows": 30, "replays": replays})
     assert [one["name"] for one in load["replays"]] == [one["name"] for one in replays if one["seconds"] != 9.0]
     row = speed.floor_table([load], cores=2).splitlines()[-1]
@@ -54,7 +39,7 @@ def test_the_readme_shows_four_measured_figures() -> None:
     section = re.search(r"^## Figures\n(.*?)^## ", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert section is not None
     shown = [float(seconds) for seconds in re.findall(r"^\| .* \| ([\d.]+) \|$", section[1], re.MULTILINE)]
-    replays = generator().figures("mysql")["loads"][0]["replays"]
+    replays = script("tools/speed.py").figures("mysql")["loads"][0]["replays"]
     measured = {replay["name"]: replay["seconds"] for replay in replays}
     assert shown == [
         measured["mysqlbinlog | mysql"],

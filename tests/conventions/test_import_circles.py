@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tomllib
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from .repository import ROOT
+from .repository import ROOT, script
 
-
-def load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-TOOL = load(ROOT / "tools" / "import_graph.py")
+TOOL = script("tools/import_graph.py")
 GRAPH = TOOL.read_graph()
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
-from conventions.repository import ROOT
+from conventions.repository import ROOT, script
 
 from paraply._extras import EXTRAS
 
@@ -26,16 +24,6 @@ CARGO = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["worksp
 
 def read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
-
-
-def tool(name: str) -> ModuleType:
-    """Import a script of ``tools``."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def jobs(workflow: Path) -> dict[str, Any]:
@@ -110,7 +98,7 @@ def test_documents_name_the_oldest_rust() -> None:
 
 
 def test_the_tool_of_dependencies_resolves_extras_of_extras(capsys: pytest.CaptureFixture[str]) -> None:
-    dependencies = tool("dependencies")
+    dependencies = script("tools/dependencies.py")
     dependencies.main(["all"])
     every = capsys.readouterr().out.split("\n")
     assert not any("paraply[" in requirement for requirement in every)

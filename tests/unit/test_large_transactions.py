@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from conventions.repository import script
 from large import FEW_BYTES, few_bytes_in_memory
-from made_logs import module
 from server.native_blocks import read_log
 
 from paraply._native import Block, Catalog, LogReader, Planner, PostgresRenderer, TableFilter
@@ -35,7 +35,7 @@ ROWS = 300
 @pytest.fixture
 def one_large(tmp_path: Path) -> Path:
     """A log with one transaction of many rows in two tables, and a small one after it."""
-    with module().MadeBinlog(tmp_path, "d") as log:
+    with script("benches/made_binlog.py").MadeBinlog(tmp_path, "d") as log:
         for table in ("t", "u"):
             log.statement(f"CREATE TABLE {table} (id INT PRIMARY KEY, note VARCHAR(40) NOT NULL)")
         log.portions([(table, None, {"id": n, "note": f"row {n}"}) for table in ("t", "u")] for n in range(ROWS))

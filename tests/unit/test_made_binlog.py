@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from made_logs import module
+from conventions.repository import script
 
 import paraply
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_a_made_log_has_its_statements_rows_and_files(tmp_path: Path) -> None:
-    with module().MadeBinlog(tmp_path, "d") as log:
+    with script("benches/made_binlog.py").MadeBinlog(tmp_path, "d") as log:
         log.statement("CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL)")
         log.rows([("t", None, {"id": 1, "v": 1})])
         log.rotate()
