@@ -220,7 +220,7 @@ class ConnectionLost(ConnectionFailed):
     """Connection that broke while a transaction was in progress."""
 
 
-class CommitsLost(ConnectionFailed):
+class CommitsLost(ParaplyError):
     """Target that has lost committed transactions, by a restart or because another server took its place; a new run continues (R25)."""
 
 

@@ -18,7 +18,7 @@ from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.inspect import parse_gtids
 from paraply.applier.selection.renaming import parse_renames
 from paraply.applier.via_replication.options import live_gtid_mode
-from paraply.errors import ConnectionFailed, ParaplyError, StopNotReached, UsageError
+from paraply.errors import CommitsLost, ConnectionFailed, ParaplyError, StopNotReached, UsageError
 from paraply.observe.conflicts import joined
 from paraply.observe.counters import Counters
 from paraply.observe.timeline import Timeline
@@ -239,7 +239,7 @@ class Replication:
                 if receiver.failure is not None:
                     raise receiver.failure from None
                 raise
-            except ConnectionFailed as error:
+            except (CommitsLost, ConnectionFailed) as error:
                 if self._stops or not self._used():
                     raise
                 self._on_event(f"the target was lost, and is tried again: {error}")

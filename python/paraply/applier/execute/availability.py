@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, TypeVar
 
-from paraply.errors import CommitsLost, ConnectionFailed, TemporaryFailure
+from paraply.errors import ConnectionFailed, TemporaryFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +32,6 @@ def when_available(run: RunState, ticket: Ticket, ask: Callable[[], T], remark: 
     while True:
         try:
             return ask()
-        except CommitsLost:
-            raise
         except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that hits the first query of a new session
             attempt += 1
             if attempt >= retry.reconnects:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paraply.applier.preflight.inspect import parse_gtids
-from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError
+from paraply.errors import AlreadyRunning, CommitsLost, ConnectionFailed, ParaplyError
 
 if TYPE_CHECKING:
     from paraply.applier.execute.run_state import RunState
@@ -21,7 +21,7 @@ def complete_gtids(run: RunState, ended: BaseException, start_after: str | None)
         ended: The error that ended it.
         start_after: GTIDs that the target held before.
     """
-    if isinstance(ended, ConnectionFailed | AlreadyRunning):
+    if isinstance(ended, ConnectionFailed | CommitsLost | AlreadyRunning):
         return
     try:
         executed = type(run.executed())(run.executed_text()) | parse_gtids(start_after)

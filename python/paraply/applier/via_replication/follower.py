@@ -13,7 +13,6 @@ from paraply.cpu_time import thread_counted
 from paraply.errors import (
     AlreadyRunning,
     ApplyFailed,
-    CommitsLost,
     ConnectionFailed,
     ConnectionLost,
     DdlUndecided,
@@ -189,7 +188,7 @@ class Watch:
                     self._step(self._channel or self._establish())
                 except ParaplyError as error:
                     told = explain(error)
-                    if isinstance(told, CommitsLost) or not isinstance(told, (ConnectionFailed, TemporaryFailure)):
+                    if not isinstance(told, (ConnectionFailed, TemporaryFailure)):
                         raise told from None
                     self._lost(told)
         except BaseException as error:  # without a report the run would wait for this thread

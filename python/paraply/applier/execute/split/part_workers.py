@@ -6,7 +6,7 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING
 
-from paraply.errors import CommitsLost, ConnectionFailed, ConnectionLost, ParaplyError, TemporaryFailure
+from paraply.errors import ConnectionFailed, ConnectionLost, ParaplyError, TemporaryFailure
 from paraply.runtime import runtime
 from paraply.targets.two_phase import Branch, BranchSession, BranchTarget
 
@@ -87,8 +87,6 @@ class PartWorkers:
     def _new_member(self) -> _Member:
         try:
             return _Member(self._target.session())
-        except CommitsLost:
-            raise
         except ConnectionFailed as error:
             raise ConnectionLost(f"a connection for one part could not be opened: {error.message}") from error
 

@@ -18,7 +18,7 @@ __all__ = ["complete", "kept_progress", "stored_gtids"]
 
 
 class Run(Protocol):
-    """What is needed of a run (``MySqlContext``)."""
+    """Parts of a run (``MySqlContext``) that hold its progress."""
 
     @property
     def store(self) -> ProgressStore:
