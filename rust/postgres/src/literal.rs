@@ -256,7 +256,10 @@ fn text(out: &mut Vec<u8>, charset: Option<Charset>, bytes: &[u8]) -> Result<(),
 /// documents name these.
 fn text_of_unknown_charset(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), NotStorable> {
     if !bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')) {
-        return Err(NotStorable::new("text whose character set neither the log nor the schema gives"));
+        return Err(NotStorable::new(
+            "text whose character set neither the log nor the schema gives; give the tables' definitions with --schema \
+             dump.sql, or set binlog_row_metadata=MINIMAL on the source and begin with a later log",
+        ));
     }
     quoted(out, bytes);
     Ok(())

@@ -35,8 +35,6 @@ _SETTINGS = {
     "default_transaction_isolation": "read committed",
     "search_path": "pg_catalog",
     "statement_timeout": "0",
-    "idle_in_transaction_session_timeout": "0",
-    "idle_session_timeout": "0",
     "array_nulls": "on",
     "transform_null_equals": "off",
     "quote_all_identifiers": "off",

@@ -368,29 +368,11 @@ class PostgresSession:
     def _located(self, error: ParaplyError, block: Block) -> ParaplyError:
         """Add the position in the log to an error that lacks it."""
         if isinstance(error, ValueNotStorable) and ";" not in error.message:
-            error.message += not_storable_advice(error.message)
+            error.message += "; PostgreSQL cannot hold it: correct the row on the source, or use a MySQL or MariaDB target"
         error.gtid = error.gtid or block.first_gtid
         if error.file is None:
             error.file, error.position = block.file, block.offset
         return error
-
-
-_NOT_HELD = "; PostgreSQL cannot hold it: correct the row on the source, or use a MySQL or MariaDB target"
-_UNKNOWN_CHARSET = (
-    "; give the tables' definitions with --schema dump.sql, or set binlog_row_metadata=MINIMAL on the source and begin with a later log"
-)
-
-
-def not_storable_advice(message: str) -> str:
-    """Return what to do about a value that cannot be stored.
-
-    Args:
-        message: The value's column and why it cannot be stored.
-
-    >>> not_storable_advice("column a of d.t holds text whose character set neither the log nor the schema gives")[:50]
-    "; give the tables' definitions with --schema dump."
-    """
-    return _UNKNOWN_CHARSET if "character set neither the log nor the schema gives" in message else _NOT_HELD
 
 
 def _shown(value: object) -> str:
