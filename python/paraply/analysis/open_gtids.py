@@ -28,18 +28,23 @@ def open_gtid(copy: str, pieces: Sequence[tuple[Place, int]]) -> str | None:
         copy: The file.
         pieces: Starts and ends of consecutive pieces.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     *before, (start, end) = pieces
     first = EventReader(copy, piece=(start, end), verify_checksums=False).next_batch(1)
     if first is None or first.column("type_code")[0].as_py() in BEGINS:
         return None
     for piece in reversed(before):
-        found, gtid = False, None
+        found: pa.Scalar | None = None
         reader = EventReader(copy, piece=piece, verify_checksums=False)
         while (batch := reader.next_batch()) is not None:
-            for code, name in zip(batch.column("type_code").to_pylist(), batch.column("gtid").to_pylist(), strict=True):
-                if code in BEGINS:
-                    found, gtid = True, name
-        if found:
+            codes = batch.column("type_code")
+            begins = pc.indices_nonzero(pc.is_in(codes, value_set=pa.array(sorted(BEGINS), codes.type)))
+            if len(begins):
+                found = batch.column("gtid")[begins[-1].as_py()]
+        if found is not None:
+            gtid: str | None = found.as_py()
             return gtid
     return None
 

@@ -12,7 +12,7 @@ from paraply.logs.client_charset import ClientCharset, client_charset
 from paraply.logs.server_text import Writer, table_by_server, written_parts
 from paraply.schema.collations import collations
 from paraply.schema.ddl.lexer import DdlSyntaxError, tokenize
-from paraply.schema.ddl.literals import converted
+from paraply.schema.ddl.literals import to_charset
 from paraply.schema.ddl.rules import Rules
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _changes_literals(text: str, rules: Rules, statement: Statement, *, mariadb:
     try:
         tokens = [token for token in tokenize(text, rules) if token.text != "="]
         literals = [token.text for before, token in pairwise(tokens) if token.kind == "string" and before.upper != "COMMENT"]
-        return any(converted(literal, connection) != literal for literal in literals)
+        return any(to_charset(literal, connection) != literal for literal in literals)
     except DdlSyntaxError:
         return True
 

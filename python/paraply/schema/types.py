@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from paraply.schema.collations import canonical_charset, canonical_collation
 from paraply.schema.ddl.cursor import Cursor
 from paraply.schema.ddl.lexer import DdlSyntaxError
-from paraply.schema.ddl.literals import CODECS, converted, read_bytes, read_string
+from paraply.schema.ddl.literals import CODECS, read_bytes, read_string, to_charset
 from paraply.schema.ddl.rules import MODE_MAXDB, MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
 
 __all__ = ["TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
@@ -158,7 +158,7 @@ def _text_of(label: str | bytes, charset: str | None) -> str:
         DdlSyntaxError: The label is bytes of a character set that is not supported here, or text that it may not have.
     """
     if isinstance(label, str):
-        return converted(label, charset)
+        return to_charset(label, charset)
     try:
         return label.decode(CODECS[charset or ""]).rstrip(" ")
     except (KeyError, UnicodeDecodeError):

@@ -1,42 +1,22 @@
-"""Parser for literals: numbers, strings with and without an introducer, and bytes in hexadecimal and binary; conversion of their text."""
+"""Parser for literals: numbers, strings with and without an introducer, and bytes in hexadecimal and binary."""
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from functools import cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from paraply._native import decode_text
-from paraply.errors import UsageError
 from paraply.schema.collations import canonical_charset
-from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.model import Default
 
 if TYPE_CHECKING:
     from paraply.schema.ddl.cursor import Cursor
 
-__all__ = ["CODECS", "converted", "read_bytes", "read_literal", "read_now", "read_string", "time_zone", "to_utc"]
+__all__ = ["CODECS", "read_bytes", "read_literal", "read_now", "read_string", "time_zone", "to_charset", "to_utc"]
 
 CODECS = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "ascii": "ascii", "latin1": "cp1252"}
 """Python's codecs for these character sets. Text with bytes that the codec does not know is not decoded."""
 _TEMPORAL = ("DATE", "TIME", "TIMESTAMP")
-#: Start of a CREATE TABLE as servers write it, for CREATE TABLE ... SELECT and in dumps.
-_SERVER_LAYOUT = re.compile(r"CREATE (?:OR REPLACE )?TABLE (?:IF NOT EXISTS )?(?:`(?:[^`]|``)*`\.)?`(?:[^`]|``)*` \(\n  `")
-_UNICODE = frozenset({"utf8mb4", "utf16", "utf16le", "utf32", "gb18030"})
-_OF_THE_BASIC_PLANE = frozenset({"utf8mb3", "ucs2"})
-#: Character sets of several bytes and Python's names for them, whose tables may differ from the server's.
-_WIDE_CODECS = {
-    "big5": "big5",
-    "cp932": "cp932",
-    "eucjpms": "euc_jp",
-    "euckr": "euc_kr",
-    "gb2312": "gb2312",
-    "gbk": "gbk",
-    "sjis": "shift_jis",
-    "ujis": "euc_jp",
-}
 _NOW = ("CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "NOW")
 
 
@@ -92,7 +72,21 @@ def read_string(cursor: Cursor) -> str:
     >>> read_string(Cursor("'漢é'", Rules(client_charset="utf8mb4", connection_charset="latin1")))
     '?é'
     """
-    return _literal_of(cursor.string(), cursor.rules.connection_charset, cursor.sql)
+    text, charset = cursor.string(), cursor.rules.connection_charset
+    if text.isascii() or charset is None:
+        return text
+    from paraply.schema.ddl.conversion import converted_literal
+
+    return converted_literal(text, charset, cursor.sql)
+
+
+def to_charset(text: str, charset: str | None) -> str:
+    """Return a text as it is after the server's conversion to a character set (``conversion.converted``)."""
+    if text.isascii() or charset is None:
+        return text
+    from paraply.schema.ddl.conversion import converted
+
+    return converted(text, charset)
 
 
 def read_now(cursor: Cursor) -> Default | None:
@@ -169,7 +163,7 @@ def _introduced(cursor: Cursor) -> Default | None:
     token, inside = cursor.token, cursor.ahead(1)
     if token.upper == "N" and inside.kind == "string" and inside.start == token.end:
         cursor.next()
-        return Default("literal", converted(cursor.string(), "utf8mb3"))
+        return Default("literal", to_charset(cursor.string(), "utf8mb3"))
     if token.kind != "word" or not token.text.startswith("_"):
         return None
     charset = canonical_charset(token.text[1:])
@@ -234,63 +228,3 @@ def time_zone(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except (OSError, ValueError):
         return None
-
-
-def converted(text: str, charset: str | None) -> str:
-    """Return a text as it is after the server's conversion to a character set: what the set does not have becomes a question mark.
-
-    Seen on MariaDB 10.5, 10.11 and 11.8 and on MySQL 9.7.
-
-    Args:
-        text: The text.
-        charset: The character set; None if it is not known.
-
-    Raises:
-        DdlSyntaxError: It is not known which characters the character set has.
-
-    >>> converted("€漢", "latin1"), converted("😀漢", "utf8mb3"), converted("жé", "koi8r"), converted("漢", "gbk")
-    ('€?', '?漢', 'ж?', '漢')
-    """
-    if text.isascii() or charset in _UNICODE or charset in {None, "binary"}:
-        return text
-    if charset in _OF_THE_BASIC_PLANE:
-        return "".join(character if ord(character) < 0x10000 else "?" for character in text)
-    if charset in _WIDE_CODECS:
-        try:
-            text.encode(_WIDE_CODECS[charset])
-        except UnicodeEncodeError as error:
-            raise DdlSyntaxError(f"text that {charset} may not have: {text[error.start : error.end]!r}") from None
-        return text
-    known = _characters(charset or "")
-    return "".join(character if character in known else "?" for character in text)
-
-
-def _literal_of(text: str, charset: str | None, sql: str) -> str:
-    """Return a literal of a statement as it is after the conversion to the connection's character set.
-
-    Args:
-        text: The literal.
-        charset: The connection's character set; None if the server does not convert.
-        sql: The statement.
-
-    Raises:
-        DdlSyntaxError: The conversion is not known, or the server may have written the statement, with literals that are not converted.
-    """
-    found = converted(text, charset)
-    if found != text and _SERVER_LAYOUT.match(sql) is not None:
-        raise DdlSyntaxError(f"a literal that the server may have written, with characters that {charset} does not have: {text!r}")
-    return found
-
-
-@cache
-def _characters(charset: str) -> frozenset[str]:
-    """Return the characters of a character set of single bytes.
-
-    Raises:
-        DdlSyntaxError: The character set is not known.
-    """
-    try:
-        found = [decode_text(charset, bytes([byte])) for byte in range(256)]
-    except UsageError:
-        raise DdlSyntaxError(f"text in the character set {charset}") from None
-    return frozenset(character for character in found if character)
