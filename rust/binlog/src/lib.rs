@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 
 pub mod cpu;
-pub mod data;
 pub mod error;
 pub mod event;
 pub mod read;

@@ -4,8 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use paraply_core::gtid::{Gtid, GtidSet};
-
-use crate::data::Data;
+use paraply_spool::Data;
 
 /// Format of a transaction's events: the last format description event before it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use paraply_binlog::data::Data;
 use paraply_binlog::event::types::TABLE_MAP;
 use paraply_binlog::rows::row_walk::{RowsError, count_rows, event_bytes};
 use paraply_binlog::rows::table_map::split_table_id;
@@ -10,6 +9,7 @@ use paraply_binlog::rows::{RowsHeader, STMT_END, flags_place};
 use paraply_binlog::transaction::{RawEvent, Transaction};
 use paraply_core::schedule::{Components, spread};
 use paraply_core::schema::Catalog;
+use paraply_spool::Data;
 
 use crate::block::Block;
 use crate::write_sets::{Scratch, transaction_write_set};

@@ -1,13 +1,15 @@
-//! Bytes in temporary files that are read like memory.
+//! Bytes of large transactions, in temporary files that are read like memory.
 //!
 //! A large transaction is kept in such files, so that an apply needs memory for a few of its pieces and not for all of
 //! it. A file has no name and no open descriptor once its content is mapped, so nothing can change or shorten it.
 
+mod data;
 mod mapped;
 mod segments;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+pub use data::Data;
 pub use mapped::Mapped;
 pub use segments::Segments;
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::data::Data;
+use paraply_spool::Data;
+
 use crate::error::LogError;
 use crate::event::{Event, types};
 use crate::read::file::EventReader;

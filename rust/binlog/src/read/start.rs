@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::data::Data;
+use paraply_spool::Data;
+
 use crate::error::{Fault, LogError};
 use crate::event::Event;
 use crate::event::gtid_event::GtidEvent;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use paraply_core::schema::TableName;
+use paraply_spool::Data;
 
-use crate::data::Data;
 use crate::error::{Fault, LogError};
 use crate::event::types::TABLE_MAP;
 use crate::rows::image_cursor::{Decoded, Malformed};

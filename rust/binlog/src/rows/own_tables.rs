@@ -1,7 +1,8 @@
 //! The tables in which paraply keeps its own state in a server. In a log they are never content: each target has its
 //! own.
 
-use crate::data::Data;
+use paraply_spool::Data;
+
 use crate::event::types::TABLE_MAP;
 use crate::rows::image_cursor::Decoded;
 use crate::rows::layout::type_code::{LONG, LONGLONG, VARCHAR};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::Data;
+use paraply_spool::Data;
+
 use crate::rows::row_walk::event_bytes;
 use crate::rows::{CHILDREN_STAY, STMT_END};
 use crate::transaction::{RawEvent, Transaction};

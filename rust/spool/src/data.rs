@@ -3,7 +3,8 @@
 use std::io;
 use std::ops::{Index, Range};
 
-use paraply_spool::{Segments, most_in_memory, piece_bytes};
+use crate::segments::Segments;
+use crate::{most_in_memory, piece_bytes};
 
 /// Bytes of a transaction's events, appended event by event; a range that is read lies within one event.
 ///
@@ -79,16 +80,10 @@ impl Data {
 
     /// Changes the bytes of an event, which may get another range for that.
     pub fn change(&mut self, range: &mut Range<usize>, change: impl FnOnce(&mut [u8])) {
-        let in_files = self.in_files();
-        if range.start < in_files {
+        if range.start < self.in_files() {
             let event = self.get(range.clone()).unwrap_or_default().to_vec();
             *range = self.append(&event);
-            return self.change_in_memory(range, change);
         }
-        self.change_in_memory(range, change);
-    }
-
-    fn change_in_memory(&mut self, range: &Range<usize>, change: impl FnOnce(&mut [u8])) {
         let in_files = self.in_files();
         let own = range.start.saturating_sub(in_files)..range.end.saturating_sub(in_files);
         change(self.bytes.get_mut(own).unwrap_or_default());

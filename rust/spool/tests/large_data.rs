@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use paraply_binlog::data::Data;
+use paraply_spool::Data;
 
 /// Bytes of a transaction in memory; pieces have an eighth of it. Every test of this process uses the same.
 const IN_MEMORY: usize = 64;
