@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -89,12 +90,22 @@ def test_r25b_a_statement_of_a_broken_connection_is_ended_before_its_outcome_cou
         cursor.execute("SELECT * FROM shop.item")
         process = start(log, url, "--gtid", "record")
         waits = "SELECT id FROM information_schema.processlist WHERE state='Waiting for table metadata lock'"
-        while not server.sql(waits):
-            assert process.poll() is None
-            time.sleep(0.05)
+        first = waiting_for(lambda: server.sql(waits), process)
         proxy.cut()
-        time.sleep(1.0)
+        # The session of the cut connection ends, and its successor waits in turn.
+        waiting_for(lambda: [row for row in server.sql(waits) if row not in first], process)
+        assert not set(server.sql(waits)) & set(first)
         holder.rollback()
         outcome = end(process)
     assert outcome.code == 0, outcome.report.get("error")
     assert server.sql("SHOW TABLES FROM shop") == [("other",)]
+
+
+def waiting_for(ask: Callable[[], list[tuple[object, ...]]], process: subprocess.Popen[str]) -> list[tuple[object, ...]]:
+    """Return the rows of an answer as soon as it has any, while the process runs."""
+    deadline = time.monotonic() + 60
+    while not (found := ask()):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from server.live import replicating
 from server.replay import PostgresPlace, SqlPlace, end, start
 from servers import MariaDbServer, running_mariadb
 
@@ -134,6 +135,20 @@ def test_r25_an_apply_ends_where_the_target_forgot_commits(
         assert left < seen
         again = end(start(log, place.url, "--workers", "4", *more))
         assert again.code == 0, again.report.get("error")
+        assert rows(place) == ROWS
+
+
+@pytest.mark.mariadb
+def test_r25_replicate_continues_with_what_the_target_holds(source: MariaDbServer, log: Path, tmp_path: Path) -> None:
+    options = ("--gtid", "record", "--merge", "off", "--max-rate", "100")
+    with forgetful_mariadb() as forgetful, replicating(source.url, forgetful.place.url, tmp_path, *options) as replica:
+        place = forgetful.place
+        wait_for(place, 250)
+        forgetful.kill_and_start()
+        assert rows(place) < 250
+        wait_for(place, ROWS)
+        assert "does not hold transactions any more that it had committed" in replica.said()
+        assert replica.stop()["status"] == "stopped"
         assert rows(place) == ROWS
 
 

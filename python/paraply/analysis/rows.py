@@ -224,5 +224,7 @@ def table_filter(names: Sequence[str]) -> TableFilter | None:
     if not names:
         return None
     databases = [name.strip("`") for name in names if "." not in name]
-    filters = parse_filters(databases, [name for name in names if "." in name])
+    if "" in databases:
+        raise UsageError("tables: a name is empty: write DATABASE or DATABASE.TABLE")
+    filters = parse_filters(databases, [name for name in names if "." in name], option="tables:")
     return TableFilter(filters.databases, filters.tables)

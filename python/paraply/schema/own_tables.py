@@ -1,4 +1,4 @@
-"""What is said of the tables in which paraply keeps its own state in a server."""
+"""The note on the tables in which paraply keeps its own state, where a log has changes of them."""
 
 from __future__ import annotations
 

@@ -20,8 +20,6 @@ from paraply.logs.transaction_set import TransactionSet
 from paraply.schema.readers.dump import read_dump
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from paraply._native import Transaction
     from paraply.schema.model import Table
 
@@ -170,7 +168,7 @@ class Options:
             raise UsageError("gaps=true: a missing log may change the table's definition, so rows after it are read with values=text only")
         if self.schema_dump and self.schema_from:
             raise UsageError("schema_dump and schema_from are both definitions at the start of the logs: give one of them")
-        check_names(self.tables)
+        table_filter(self.tables)
         self.named  # noqa: B018  raises if it is wrong
         self.stop  # noqa: B018
 
@@ -267,16 +265,6 @@ def names_of(option: str | None) -> tuple[str, ...]:
     (('shop.product', 'crm'), ('shop.`a,b`', 'crm'))
     """
     return tuple(name.strip() for name in _NAME.findall(option or "") if name.strip())
-
-
-def check_names(tables: Sequence[str]) -> None:
-    """Raise ``UsageError`` if a name is not one of a database or a table."""
-    try:
-        table_filter(tables)
-    except UsageError as error:
-        raise UsageError(
-            error.message.replace("--table ", "tables: ", 1).replace("--database and --exclude-database need", "tables needs")
-        ) from None
 
 
 def moment_of(name: str, option: str | None) -> int | None:

@@ -285,9 +285,21 @@ class Filters:
 
 
 def parse_filters(
-    databases: Sequence[str] = (), tables: Sequence[str] = (), exclude_databases: Sequence[str] = (), exclude_tables: Sequence[str] = ()
+    databases: Sequence[str] = (),
+    tables: Sequence[str] = (),
+    exclude_databases: Sequence[str] = (),
+    exclude_tables: Sequence[str] = (),
+    *,
+    option: str = "--table",
 ) -> Filters:
     """Return the filters of ``--database``, ``--table``, ``--exclude-database`` and ``--exclude-table``.
+
+    Args:
+        databases: Databases that are applied.
+        tables: Tables that are applied.
+        exclude_databases: Databases that are left out.
+        exclude_tables: Tables that are left out.
+        option: Name of the option that gave the tables, for messages.
 
     Raises:
         UsageError: A table has no database, or a name is both included and excluded.
@@ -297,7 +309,7 @@ def parse_filters(
     """
     filters = Filters(
         tuple(databases),
-        tuple(_table(name, "--table") for name in tables),
+        tuple(_table(name, option) for name in tables),
         tuple(exclude_databases),
         tuple(_table(name, "--exclude-table") for name in exclude_tables),
     )
