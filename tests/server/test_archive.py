@@ -228,6 +228,31 @@ def test_another_server_with_the_same_names_is_refused(source: Server, tmp_path:
     assert snapshot(tmp_path) == before
 
 
+def test_another_server_whose_file_begins_with_the_same_bytes_is_refused(tmp_path: Path) -> None:
+    """Format descriptions of one server id and second are equal, and so are the events after the GTID list."""
+    with server_of("10.11") as source, server_of("10.11") as other:
+        fill(source, 1, flush=False)
+        fill(other, 2, flush=False)
+        for server in (source, other):
+            server.sql("SET timestamp=1700000000", "FLUSH BINARY LOGS")
+        name = logged(source)[-1]
+        assert name == logged(other)[-1]
+        wait_until(lambda: same_but_for_the_gtids((source.data / name).read_bytes(), (other.data / name).read_bytes()), "equal starts")
+        once(source, tmp_path)
+        other.sql("INSERT INTO shop.item VALUES (100, 'text')")
+        before = snapshot(tmp_path)
+        with pytest.raises(ArchiveRefused, match=f"has another content under the name {name}"):
+            once(other, tmp_path)
+        assert snapshot(tmp_path) == before
+
+
+def same_but_for_the_gtids(one: bytes, other: bytes) -> bool:
+    """Return True if two files are equal but for their second event, the GTID list, and have the notes about recovery after it."""
+    begin = 4 + int.from_bytes(one[4 + 9 : 4 + 13], "little")
+    end = int.from_bytes(one[begin + 13 : begin + 17], "little")
+    return one[:begin] == other[:begin] and one[begin:end] != other[begin:end] and one[end:] == other[end:] != b""
+
+
 @pytest.mark.parametrize("started", ["10.11"], indirect=True)
 def test_a_second_writer_is_refused_while_the_first_one_runs(source: Server, tmp_path: Path) -> None:
     fill(source)

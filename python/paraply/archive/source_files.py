@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paraply._native import LogCopy
+from paraply._native import GtidSet, LogCopy
 from paraply.errors import LogError, LogNotUnderstood, ReceiveFailed, ServerError
 from paraply.replication.source import query_source
 
@@ -111,26 +111,31 @@ def replica_id(archive: str) -> int:
 def same_content(source: Source, archive: str, file: ArchivedFile) -> bool:
     """Return True if the source's file of this name begins like the archived one and has its last event at the same place.
 
+    Two MariaDB servers with one server id write the same format description within a second. What is known before the first transaction
+    tells their files apart.
+
     Raises:
         ConnectionFailed: The source cannot be reached.
         ServerError: The source does not send the file.
     """
     if file.head is None or file.last_event is None:
         return True
-    head = LogCopy(file.name)
-    if not compared(source, archive, head):
+    start = LogCopy(file.name)
+    if not compared(source, archive, start, events=1 if file.gtids_before is None else 2):
         return False
-    piece = head.take(0.0)
+    piece = start.take(0.0)
     if piece is None or piece.head != file.head:
+        return False
+    if file.gtids_before is not None and piece.previous_gtids != GtidSet(file.gtids_before):
         return False
     return compared(source, archive, LogCopy(file.name, known=file.last_event))
 
 
-def compared(source: Source, archive: str, copy: LogCopy) -> bool:
-    """Receive one event; return False if the source has another one there, or none."""
+def compared(source: Source, archive: str, copy: LogCopy, *, events: int = 1) -> bool:
+    """Receive so many events; return False if the source has another one there, or none."""
     connection = open_connection(source, archive)
     try:
-        connection.copy_log(copy, replica_id(archive), most=1)
+        connection.copy_log(copy, replica_id(archive), most=events)
     except LogError:
         return False
     except ServerError as error:
