@@ -44,7 +44,7 @@ class History:
         connect: Makes a connection in autocommit mode to the source.
         mariadb: Whether it is MariaDB. Its logs do not tell sessions, so there each session writes as a server of its own.
         cascades: Whether a foreign key deletes the children with the parent, which not every target can follow.
-        spread: More transactions that conflict with none, no huge ones, and no DDL behind the tables' own.
+        spread: More transactions that conflict with none, no huge ones, and no DDL behind the tables' own. Other histories have a huge one.
         sessions: How many.
     """
 
@@ -63,6 +63,7 @@ class History:
         self._connect = connect
         self._mariadb = mariadb
         self._cascade = " ON DELETE CASCADE" if cascades else ""
+        self._spread = spread
         self._weights = [1, 0, 0, 0] if spread else [90, 2, 4, 3]
         self._more = [self._wide] * 20 if spread else []
         self._columns = 0
@@ -81,8 +82,13 @@ class History:
                 sessions[0].execute(table.format(cascade=self._cascade))
             for number in range(HOT):
                 sessions[0].execute(f"INSERT INTO hot VALUES ({number}, 0, NULL)")
-            for _ in range(transactions):
-                self._transaction(self._draw.choice(sessions))
+            huge = self._draw.randrange(transactions)
+            for number in range(transactions):
+                session = self._draw.choice(sessions)
+                if number == huge and not self._spread:
+                    self._huge(session)
+                else:
+                    self._transaction(session)
         finally:
             for connection in connections:
                 connection.close()

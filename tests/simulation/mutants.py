@@ -293,10 +293,10 @@ _LEDGER = [
     Mutant(FILES + "PlaceLedger.marks", "low = FilePositions(block.end_file, block.end_offset, block.ordinal)", "pass"),
     Mutant(FILES + "PlaceLedger.marks", "done = done.union(*(_ends(early) for early in self._early.values()))", "pass"),
     Mutant(FILES + "PlaceLedger.marks", "if not self._ordered:", "if self._ordered:"),
-    Mutant(FILES + "PlaceLedger.acknowledge_all", "- block.transaction_count - block.skipped", "- block.transaction_count"),
-    Mutant(FILES + "PlaceLedger.acknowledge_all", "early.end_offset, early.ordinal)", "early.offset, early.ordinal)"),
+    Mutant(FILES + "PlaceLedger._take_in", "- block.transaction_count - block.skipped", "- block.transaction_count"),
+    Mutant(FILES + "PlaceLedger._take_in", "early.end_offset, early.ordinal)", "early.offset, early.ordinal)"),
     Mutant(
-        FILES + "PlaceLedger.acknowledge_all",
+        FILES + "PlaceLedger._take_in",
         "self._initial = self._initial - _ends(block) if self._initial else self._initial",
         "self._initial = frozenset()",
     ),
