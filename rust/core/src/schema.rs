@@ -41,9 +41,9 @@ pub struct Column {
     pub collation: Option<String>,
     /// The labels of ENUM and SET.
     pub labels: Vec<String>,
-    /// The declared length in characters or bytes, or the BIT width.
+    /// The declared length in characters or bytes, the BIT width, or the digits of a DECIMAL.
     pub length: Option<u32>,
-    /// Digits after the seconds' point of TIME, DATETIME and TIMESTAMP; none where they are not known.
+    /// Digits after the point of DECIMAL, and of the seconds of TIME, DATETIME and TIMESTAMP; none where they are not known.
     pub decimals: Option<u8>,
     /// The expression of a generated column, empty where it is not known; none for other columns.
     pub generated: Option<String>,

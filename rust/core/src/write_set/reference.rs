@@ -32,12 +32,23 @@ pub(super) fn target_of(child: &Table, key: &ForeignKey, catalog: &Catalog, byte
     let Some((unique, columns)) = matching else { return Target::Table(Reason::NonUniqueParentKey) };
     let agree = unique.parts.iter().zip(&columns).all(|(part, column)| match part {
         KeyPart::Column(own) => match (parent.columns.get(*own), child.columns.get(*column)) {
-            (Some(own), Some(other)) => ValueForm::of(own, bytewise).agrees(ValueForm::of(other, bytewise)),
+            (Some(own), Some(other)) => agree(own, other, bytewise),
             _ => false,
         },
         _ => false,
     });
     if agree { Target::Key { name: unique.name.clone(), columns } } else { Target::Table(Reason::DifferentParentType) }
+}
+
+/// Returns true if values that the server takes for equal in a parent's and a child's column have equal bytes here.
+///
+/// The server compares the bytes that it stores. As DECIMAL(9,1), 10.5 has the bytes of 10.05 as DECIMAL(10,2), and as
+/// YEAR, 2001 those of 101 as TINYINT (seen on MySQL 9.7 and `MariaDB` 10.11).
+fn agree(parent: &Column, child: &Column, bytewise: bool) -> bool {
+    let (form, other) = (ValueForm::of(parent, bytewise), ValueForm::of(child, bytewise));
+    let stored_alike = parent.data_type == child.data_type
+        && (parent.data_type != "decimal" || (parent.length, parent.decimals) == (child.length, child.decimals));
+    form.agrees(other) && (stored_alike || !matches!(form, ValueForm::Plain))
 }
 
 /// Key under which the server hashes a reference.

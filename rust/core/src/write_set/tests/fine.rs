@@ -1,7 +1,7 @@
 //! The applier's scheme, rule by rule (R13 to R15a).
 
 use super::tables::*;
-use crate::schema::{Catalog, KeyPart::*, ReferenceAction};
+use crate::schema::{Catalog, KeyPart::*, ReferenceAction, Table};
 use crate::value::Value::{self, Bytes, Int, Null};
 use crate::write_set::*;
 
@@ -52,6 +52,34 @@ fn r15_a_child_finds_its_parent_through_type_and_collation() {
     let both = catalog([parent, referring(child, 1, "p", "k", ReferenceAction::Refuse)]);
     let one = insert("c", &[Int(1), Bytes(b"ab\0\0\0\0\0\0\0\0")]);
     assert!(conflicting(&both, FINE, &one, &delete("p", &[Bytes(b"ab")])));
+}
+
+#[test]
+fn r15_a_reference_of_a_type_that_stores_other_bytes_takes_the_parent_table() {
+    let decimal = |table: Table, scale| {
+        let mut table = table;
+        table.columns.iter_mut().filter(|column| column.name == "k").for_each(|column| column.decimals = Some(scale));
+        table
+    };
+    // DECIMAL(10,1) 10.5 refers to DECIMAL(10,2) 10.05, and TINYINT 101 to YEAR 2001.
+    let coarse = Value::Decimal { packed: b"\x80\0\0\x0a\x05", precision: 10, scale: 1 };
+    let exact = Value::Decimal { packed: b"\x80\0\0\x0a\x05", precision: 10, scale: 2 };
+    for (own, of, scales, value, parent_value) in
+        [("decimal", "decimal", (2, 1), coarse, exact), ("year", "tinyint", (0, 0), Int(101), Value::Year(2001))]
+    {
+        let parent = decimal(table("p", &[&format!("k {own}")], &[("PRIMARY", &[Column(0)])]), scales.0);
+        let child = table("c", &["id int", &format!("k {of} null")], &[("PRIMARY", &[Column(0)])]);
+        let both = catalog([parent, referring(decimal(child, scales.1), 1, "p", "k", ReferenceAction::Refuse)]);
+        let one = insert("c", &[Int(1), value]);
+        assert!(conflicting(&both, FINE, &one, &delete("p", &[parent_value])), "{own} {of}");
+        let reason = "c: foreign key and parent key compare differently".to_string();
+        assert_eq!(write_set(&both, FINE, &[one]).1, [(reason, 1)]);
+    }
+    let parent = decimal(table("p", &["k decimal"], &[("PRIMARY", &[Column(0)])]), 2);
+    let child = table("c", &["id int", "k decimal null"], &[("PRIMARY", &[Column(0)])]);
+    let both = catalog([parent, referring(decimal(child, 2), 1, "p", "k", ReferenceAction::Refuse)]);
+    assert!(conflicting(&both, FINE, &insert("c", &[Int(1), exact]), &delete("p", &[exact])));
+    assert!(write_set(&both, FINE, &[insert("c", &[Int(1), exact])]).1.is_empty());
 }
 
 #[test]
