@@ -31,9 +31,9 @@ class Ended(Exception):
     """The command had done its work before Ctrl-C."""
 
 
-def interrupted(process: subprocess.Popen[str]) -> str:
-    """Send Ctrl-C to the whole process group, and return the lines for people."""
-    os.killpg(process.pid, signal.SIGINT)
+def interrupted(process: subprocess.Popen[str], number: int = signal.SIGINT) -> str:
+    """Send a signal to the whole process group, as Ctrl-C does, and return the lines for people."""
+    os.killpg(process.pid, number)
     printed, said = process.communicate(timeout=SECONDS)
     if " transactions (" in printed:
         raise Ended
@@ -73,12 +73,13 @@ def interrupt_after(folder: Path, wait: float) -> None:
     assert "transactions" in printed
 
 
-def test_ctrl_c_before_the_command_has_begun(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_before_the_command_has_begun(tmp_path: Path, number: int) -> None:
     process = begun(tmp_path, "--to", "postgresql://nobody@127.0.0.1:1/x", "--json")
     while not loads(process.pid):
         assert process.poll() is None
         time.sleep(0.005)
-    assert "stopped: " in interrupted(process)
+    assert "stopped: " in interrupted(process, number)
 
 
 def loads(number: int) -> bool:

@@ -1,4 +1,4 @@
-"""Ctrl-C as an exception, from the start of the process on."""
+"""Ctrl-C, SIGTERM and SIGHUP as an exception, from the start of the process on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Interrupted", "raise_interrupted", "raises_interrupted"]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C.
+    """Ctrl-C, or a signal that means the same.
 
     It is not KeyboardInterrupt itself: if that passes through ``exec`` of a text, as dataclasses use, CPython ends the process by the
     signal, whatever the exit code is.
@@ -25,6 +25,10 @@ def raise_interrupted(_signal: int, _frame: FrameType | None) -> None:
 
 
 def raises_interrupted() -> None:
-    """Let Ctrl-C raise ``Interrupted``, unless the process was started with Ctrl-C ignored, as in the background of a script."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, raise_interrupted)
+    """Let Ctrl-C, SIGTERM and SIGHUP raise ``Interrupted``, but none that the process was started with as ignored.
+
+    A script ignores Ctrl-C for its background processes, and ``nohup`` SIGHUP.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, raise_interrupted)
