@@ -283,6 +283,10 @@ class ModelTarget:
         """Return no XA transaction."""
         return []
 
+    def held_xids(self) -> frozenset[str]:
+        """Return no XID."""
+        return frozenset()
+
     def nothing(self, *_: object, **__: object) -> None:
         """Do nothing: nothing is known beforehand."""
 

@@ -49,14 +49,29 @@ def test_r35_the_first_half_may_be_of_an_earlier_run() -> None:
     end = part(2, ends=True, skipped=True)
     assert SkippedXa().leaves_out(end), "an earlier run has skipped its XA PREPARE, whose log is gone"
     with pytest.raises(UsageError, match="only one half"):
-        SkippedXa([X]).leaves_out(end)
-    applied = SkippedXa([X])
+        SkippedXa(lambda: [X]).leaves_out(end)
+    applied = SkippedXa(lambda: [X])
     assert not applied.leaves_out(part(1, skipped=True, passed=True))
     with pytest.raises(UsageError, match="only one half"):
         applied.leaves_out(end)
     skipped = SkippedXa()
     assert not skipped.leaves_out(part(1, skipped=True, passed=True)), "it is passed already"
     assert skipped.leaves_out(end)
+
+
+def test_r35_the_target_is_asked_for_prepared_transactions_at_the_first_part() -> None:
+    asked: list[str] = []
+
+    def held() -> list[str]:
+        asked.append("XA RECOVER")
+        return [X]
+
+    pairs = SkippedXa(held)
+    assert asked == [], "a log without XA transactions needs no privilege for the question"
+    assert not pairs.leaves_out(part(1))
+    assert not pairs.leaves_out(part(2, ends=True))
+    assert asked == ["XA RECOVER"]
+    assert pairs.leaves_out(part(4, ends=True, skipped=True)), "it ended within this log, whatever the target still holds"
 
 
 @pytest.mark.parametrize(("text", "has_gtids", "mariadb"), [(f"{UUID}:5", True, True), ("0-1-5", True, False), (f"{UUID}:5", False, False)])

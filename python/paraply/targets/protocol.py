@@ -414,5 +414,11 @@ class Target(Protocol):
     def left_prepared(self) -> list[str]:
         """Return the XA transactions of the log that are prepared and not ended (R35)."""
 
+    def held_xids(self) -> frozenset[str]:
+        """Return the XIDs of the transactions that the server holds prepared, or whose preparation earlier runs left out (R35).
+
+        May be called from any thread, before the run has applied a part of an XA transaction.
+        """
+
     def close(self) -> None:
         """Release the channel; never raise."""

@@ -326,6 +326,9 @@ class Target:
     def left_prepared(self) -> list[str]:
         return []
 
+    def held_xids(self) -> frozenset[str]:
+        return frozenset()
+
     def complete_gtids(self, executed: GtidSet) -> None:
         self.completed = executed
 

@@ -52,7 +52,7 @@ def feed_rules(options: Options, target: Target, start: Start, definitions: Firs
         target: The open target.
         start: Start of the run.
         definitions: Sources of the definitions.
-        prepared: XIDs that the target holds prepared.
+        prepared: XIDs that the target holds prepared; of a live log they are asked for when it shows an XA transaction.
     """
     filters = options.filters
 
@@ -69,14 +69,16 @@ def feed_rules(options: Options, target: Target, start: Start, definitions: Firs
         bounded=True,
         corrects=True,
         tables=filters.native() if filters else None,
-        skips=_skipping(options, start, passed, prepared),
+        skips=_skipping(options, start, passed, target.held_xids if options.live else lambda: prepared),
     )
 
 
-def _skipping(options: Options, start: Start, passed: Callable[[Transaction], bool], prepared: frozenset[str]) -> Skipping | None:
+def _skipping(
+    options: Options, start: Start, passed: Callable[[Transaction], bool], held: Callable[[], frozenset[str]]
+) -> Skipping | None:
     """Return the decisions about skipped transactions; None if nothing is skipped, and was not."""
     diverged = start.diverged
     if not options.skip and not diverged:
         return None
-    pairs = SkippedXa(prepared)
+    pairs = SkippedXa(held)
     return Skipping(passed, lambda part: pairs.leaves_out(XaPart.of(part, passed=passed(part))), diverged)

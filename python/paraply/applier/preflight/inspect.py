@@ -96,7 +96,7 @@ class Preflight:
         renaming: The names of the target.
         sizes: Bytes to read of each log that the target itself may write to; empty if it does not.
         refusal: Error with which a run is refused because of the log's XA transactions; None if it is not.
-        prepared: XIDs that the target holds prepared.
+        prepared: XIDs that the target holds prepared; empty if the logs are live, or have no XA transaction.
         logged: True if the log has the rows that cascades changed (R15a).
     """
 
@@ -175,9 +175,7 @@ def run_preflight(
         log_version=first.format.version,
     )
     reads_tables = (bool(options.filters or options.timestamp_column) and not tables) or bool(options.renames)
-    # Of a live log it is not known yet whether it ends an XA transaction that the target holds prepared.
-    asked = replace(plan, xa=True) if options.live and options.skip else plan
-    inspect = with_retries(lambda: target.inspect(asked, tables=reads_tables))
+    inspect = with_retries(lambda: target.inspect(plan, tables=reads_tables))
     beside = bool(options.renames) and holds_log(options, first, inspect)
     if beside:
         check_beside(options, first, inspect)

@@ -137,7 +137,7 @@ def _without_skipped(
     Raises:
         UsageError: Only one half of a transaction is named.
     """
-    pairs, waiting, kept = SkippedXa(held or ()), set(map(id, left)), []
+    pairs, waiting, kept = SkippedXa(lambda: held or ()), set(map(id, left)), []
     for part in found:
         passed = _passed(part, skip, place)
         if not passed and id(part) not in waiting:  # after the stop

@@ -11,7 +11,7 @@ from paraply.logs.transaction_set import TransactionSet
 from paraply.targets.xid import canonical_xid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from paraply._native import LogReader, Transaction
 
@@ -87,11 +87,13 @@ class SkippedXa:
     """Decisions about XA transactions, of which both parts are left out, or none.
 
     Args:
-        held: XIDs that the target holds prepared at the start.
+        held: Returns the XIDs that the target holds prepared; called at the first part, before this run has applied any. A log without XA
+            transactions needs no privilege for the question.
     """
 
-    def __init__(self, held: Iterable[str] = ()) -> None:
-        self._prepared: dict[str, str | None] = dict.fromkeys(held)
+    def __init__(self, held: Callable[[], Iterable[str]] = tuple) -> None:
+        self._held: Callable[[], Iterable[str]] | None = held
+        self._prepared: dict[str, str | None] = {}
         self._left_out: dict[str, str | None] = {}
 
     def leaves_out(self, part: XaPart) -> bool:
@@ -100,6 +102,8 @@ class SkippedXa:
         Raises:
             UsageError: The option names only one half.
         """
+        if self._held is not None:
+            self._prepared, self._held = dict.fromkeys(self._held()), None
         if not part.ends:
             if part.skipped and not (part.passed and part.xid in self._prepared):
                 self._left_out[part.xid] = part.gtid

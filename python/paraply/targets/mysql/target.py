@@ -31,9 +31,9 @@ from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.session import MySqlSession
 from paraply.targets.mysql.session_end import await_end
 from paraply.targets.mysql.sql import Connection, rows_of, settled, to_int
-from paraply.targets.mysql.xa.branch_store import BranchStore
+from paraply.targets.mysql.xa.branch_store import recover_branches
 from paraply.targets.mysql.xa.branches import finish
-from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
+from paraply.targets.mysql.xa.store import PREPARED, XaStore, held_xids, prepared_xids
 from paraply.targets.progress.file_ledger import PlaceLedger
 from paraply.targets.progress.gtid_ledger import ProgressLedger, make_ledger
 from paraply.targets.protocol import ApplyPlan, Capabilities, Inspection, Progress, Standing
@@ -181,6 +181,11 @@ class MySqlTarget:
         ours = [part.xid for part in self._read(self.context.xa.read) if part.state == PREPARED]
         held = self._read(prepared_xids) if ours else frozenset()
         return [xid for xid in ours if xid in held]
+
+    def held_xids(self) -> frozenset[str]:
+        """Return the XA transactions that the server holds prepared, or that earlier runs left out, using a connection of its own."""
+        with contextlib.closing(self.connect()) as connection:
+            return held_xids(connection, XaStore(self.context.store.channel))
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """Return the current tables of the target, for hashing."""
@@ -343,7 +348,7 @@ class MySqlTarget:
         asks = not server.mariadb and last_writer is None and may_ask(control, mode, grants)
         channel, stored = self._take_channel(control, plan, server, mode, quiet, store)
         take_away(control, plan.channel)
-        branches = _recover_branches(control, plan)
+        branches = recover_branches(control, plan)
         stored, settled = settle_at_start(channel, control, stored, plan)
         progress, ledger = _read_progress(control, plan, channel, stored)
         progress.notes.extend([mode.note, *settled])
@@ -421,16 +426,6 @@ class MySqlTarget:
                 control.query(setting)
             self._control = control
         return self._control
-
-
-def _recover_branches(control: Connection, plan: ApplyPlan) -> BranchStore:
-    """End the branches that a killed run left prepared, even if this run prepares none."""
-    branches = BranchStore(plan.channel)
-    if plan.two_phase:
-        branches.create_schema(control)
-    if branches.exists(control):
-        branches.recover(control)
-    return branches
 
 
 def _read_progress(

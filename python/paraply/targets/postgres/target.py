@@ -343,6 +343,10 @@ class PostgresTarget:
         """Return an empty list: XA transactions that are prepared and ended separately are refused."""
         return []
 
+    def held_xids(self) -> frozenset[str]:
+        """Return no XID, for the same reason."""
+        return frozenset()
+
     def finish(self, executed: GtidSet) -> None:  # noqa: ARG002 - each block has kept its own
         """Record that everything is applied. Tries again if the connection is lost, because it was idle for the whole run."""
         with_retries(self._finish, ConnectionFailed)

@@ -17,7 +17,7 @@ from paraply.targets.mysql.scheduled_events import scheduled_events
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import Connection, rows_of, text_literal, to_int, to_text
 from paraply.targets.mysql.xa.branch_store import check_two_phase
-from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
+from paraply.targets.mysql.xa.store import XaStore, held_xids
 from paraply.targets.progress.gtid_ledger import read_executed
 from paraply.targets.protocol import Inspection, Progress
 
@@ -76,7 +76,7 @@ def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> 
     runs_events, notes = scheduled_events(connection)
     shares = any(not is_own_table(OWN_DATABASE, name) for name in _names_in(connection, OWN_DATABASE))
     history = _history(connection, server) if plan.renames else None
-    prepared = _xa(connection, plan)
+    prepared = held_xids(connection, XaStore(plan.channel)) if plan.xa else frozenset()
     return Inspection(
         progress, mode.name, mode.merges, known, writes, prepared, tuple(notes), runs_events, history=history, mode_note=mode.note,
         shares_own_database=shares,
@@ -103,14 +103,6 @@ def own_tables(connection: Connection, databases: Sequence[str] | None) -> list[
     """Return the tables of these databases (None for all but the system's), without those of the progress."""
     found = read_tables(lambda sql: rows_of(connection.query(sql)), databases)
     return [table for table in found if table.database != "paraply"]
-
-
-def _xa(connection: Connection, plan: ApplyPlan) -> frozenset[str]:
-    """Return the XA transactions that the target holds prepared, and the ones that an earlier run left out or did not finish."""
-    if not plan.xa:
-        return frozenset()
-    rows = XaStore(plan.channel).read(connection)
-    return prepared_xids(connection) | {part.xid for part in rows if part.state != PREPARED}
 
 
 def _progress(stored: StoredProgress | None, own: list[str], *, has_gtids: bool) -> Progress:

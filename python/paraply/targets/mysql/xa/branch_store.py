@@ -12,13 +12,17 @@ from __future__ import annotations
 
 import contextlib
 import time
+from typing import TYPE_CHECKING
 
 from paraply.errors import ServerError, UsageError
 from paraply.targets.mysql.errors import LOCK_WAIT_TIMEOUT
 from paraply.targets.mysql.sql import Connection, bytes_literal, query_each, rows_of, text_literal, to_int, to_text
 from paraply.targets.two_phase import Branch, branch_prefix, wait_for_branches
 
-__all__ = ["BranchStore", "check_two_phase", "end_statement", "xid_of"]
+if TYPE_CHECKING:
+    from paraply.targets.protocol import ApplyPlan
+
+__all__ = ["BranchStore", "check_two_phase", "end_statement", "recover_branches", "xid_of"]
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS paraply.split (
   channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'name of the channel',
@@ -118,6 +122,16 @@ class BranchStore:
         finally:
             query_each(connection, ["ROLLBACK", "SET SESSION innodb_lock_wait_timeout=20"])
         return True
+
+
+def recover_branches(control: Connection, plan: ApplyPlan) -> BranchStore:
+    """End the branches that a killed run left prepared, even if this run prepares none; return the channel's branches."""
+    branches = BranchStore(plan.channel)
+    if plan.two_phase:
+        branches.create_schema(control)
+    if branches.exists(control):
+        branches.recover(control)
+    return branches
 
 
 def check_two_phase(connection: Connection) -> None:

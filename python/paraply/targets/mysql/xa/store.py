@@ -17,7 +17,7 @@ from paraply.targets.xid import xid_of_parts
 if TYPE_CHECKING:
     from paraply._native import Block
 
-__all__ = ["COMMITTING", "LEFT_OUT", "PREPARED", "PREPARING", "ROLLING_BACK", "XaPart", "XaStore", "prepared_xids"]
+__all__ = ["COMMITTING", "LEFT_OUT", "PREPARED", "PREPARING", "ROLLING_BACK", "XaPart", "XaStore", "held_xids", "prepared_xids"]
 
 PREPARING, PREPARED, LEFT_OUT = "preparing", "prepared", "left out"
 COMMITTING, ROLLING_BACK = "committing", "rolling back"
@@ -103,6 +103,15 @@ class XaStore:
     def drop(self, xid: str) -> str:
         """Return the statement that deletes a row."""
         return f"DELETE FROM paraply.xa WHERE channel={self._name} AND xid={text_literal(xid)}"
+
+
+def held_xids(connection: Connection, store: XaStore) -> frozenset[str]:
+    """Return the XIDs of the transactions that the server holds prepared, and of the ones that an earlier run left out or did not finish.
+
+    Raises:
+        UsageError: The user lacks the privilege to list them.
+    """
+    return prepared_xids(connection) | {part.xid for part in store.read(connection) if part.state != PREPARED}
 
 
 def prepared_xids(connection: Connection) -> frozenset[str]:
