@@ -268,7 +268,7 @@ class ModelTarget:
         """Return no channel of another run."""
         return []
 
-    def open_status_row(self) -> None:
+    def open_status_row(self, found: object = None) -> None:
         """Return None: the status is not stored."""
 
     def standing(self, plan: ApplyPlan) -> Standing:

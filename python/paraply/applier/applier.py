@@ -108,6 +108,7 @@ class Applier:
         trace: File for the timeline of the run, in Perfetto's format; or an open timeline, which stays open.
         relay: The relay log whose files ``paths`` are: the run follows it, and ends when it is closed or the stop is met.
         stop: The stop, in place of ``stop_at`` and ``stop_before``.
+        relay_failure: Asked at the end of the relay log for the error that ended it; the run then ends with it, unless its stop is met.
         receiver: Called with a set of GTIDs; returns the receiver's part of the status and how much is left after this set.
         patience: Waiting times before the target is asked for lock holders.
         limits: Limits of the reader's lead over the workers.
@@ -154,6 +155,7 @@ class Applier:
         relay: RelayLog | None = None,
         stop: StopPoint | None = None,
         receiver: Callable[[GtidSet], Mapping[str, Any]] | None = None,
+        relay_failure: Callable[[], ParaplyError | None] | None = None,
         patience: Patience | None = None,
         limits: FeedLimits | None = None,
         via: Literal["sessions", "replication"] = "sessions",
@@ -179,7 +181,6 @@ class Applier:
             keeps_order=Consistency(consistency).keeps_order,
             allow_nontransactional=allow_nontransactional,
         )
-        limits_of = Limits(parse_retries(retries), patience, limits)
         self._beside = beside_logs(paths)
         self._options = Options(
             paths=tuple(log_paths(paths, Wanted.between(None if start_after is None else str(start_after), stop_at, stop_before))),
@@ -198,10 +199,11 @@ class Applier:
             allow_gap=allow_gap,
             timestamp_column=timestamp_column,
             live=relay is not None,
+            relay_failure=relay_failure,
             via=way,
             listen=listen,
             lower_case_table_names=lower_case_table_names,
-            limits=limits_of,
+            limits=Limits(parse_retries(retries), patience, limits),
             max_rate=max_rate,
             renames=renames,
             local_time=local_time,

@@ -15,9 +15,12 @@ from paraply.schema.renames import KEPT_NAMES, Renames
 from paraply.targets.conflicts import OnConflict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from paraply.applier.commit.consistency import Consistency
     from paraply.applier.schedule.policy import PolicyKind
     from paraply.applier.selection.filters import Filters
+    from paraply.errors import ParaplyError
     from paraply.logs.feed import FeedLimits
     from paraply.logs.stop_point import StopPoint
     from paraply.logs.transaction_set import TransactionSet
@@ -89,6 +92,8 @@ class Options:
     timestamp_column: str | None = None
     live: bool = False
     """True if the logs are files of a relay log that is still written."""
+    relay_failure: Callable[[], ParaplyError | None] | None = None
+    """Returns the error that ended the relay log; None if it is still written, or was ended in order."""
     via: Via = Via.SESSIONS
     """Executor of the transactions: the applier's own sessions, or the target's replication."""
     listen: str | None = None

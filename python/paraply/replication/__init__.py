@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from paraply._native import RelayLog, RelayStatus, relay_event, relay_format
+from paraply.replication.options import ReplicationOptions
 from paraply.replication.receiver import Receiver
 from paraply.replication.reception import Reception, ReceptionOptions
-from paraply.replication.replication import Replication, ReplicationOptions
+from paraply.replication.replication import Replication
 from paraply.replication.source import Source, parse_source
 from paraply.replication.until import parse_until
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -18,13 +17,13 @@ from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.inspect import parse_gtids
 from paraply.applier.selection.renaming import parse_renames
 from paraply.applier.via_replication.options import live_gtid_mode
-from paraply.errors import CommitsLost, ConnectionFailed, ParaplyError, StopNotReached, UsageError
-from paraply.observe.conflicts import joined
+from paraply.errors import AlreadyRunning, CommitsLost, ConnectionFailed, ParaplyError, Stopped, UsageError
 from paraply.observe.counters import Counters
 from paraply.observe.timeline import Timeline
+from paraply.replication.outcome import added, publish_failure, until_after
 from paraply.replication.receiver import Receiver
 from paraply.replication.relay_folder import RotationNote, locked_relay_log, receiver_status, words_of_cut
-from paraply.replication.source import SILENCE_SECONDS, Source, look
+from paraply.replication.source import Source, look
 from paraply.runtime import runtime
 from paraply.targets.protocol import ApplyPlan
 
@@ -35,12 +34,12 @@ if TYPE_CHECKING:
     from paraply._native import Transaction
     from paraply.applier import ApplyReport
     from paraply.applier.selection.filters import Filters
-    from paraply.logs.stop_point import StopPoint
     from paraply.observe.status_json import RunIdentity
+    from paraply.replication.options import ReplicationOptions
     from paraply.targets.protocol import Progress, Target
     from paraply.targets.url import DatabaseUrl
 
-__all__ = ["Replication", "ReplicationOptions"]
+__all__ = ["Replication"]
 
 _log = logging.getLogger("paraply.replication")
 _T = TypeVar("_T")
@@ -51,41 +50,6 @@ _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 5.0
 _GRACE = 2_000_000
 """Microseconds by which the clocks of source and replica may differ, when a time is waited for."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicationOptions:
-    """Options of a replication.
-
-    Attributes:
-        relay_folder: Folder of the relay log.
-        channel: Name of the progress in the target.
-        start_after: GTIDs that the target already holds.
-        skip: Transactions to leave out: a GTID set, or text, in which a GTID of MariaDB stands for itself.
-        start_at: Start in the source's log, file and offset, for a source without GTIDs.
-        server_id: Server id of this replica; None derives one.
-        relay_file_bytes: Size at which the relay log begins a new file.
-        semi_sync: True to allow the source to wait until its transactions are in the relay log, on disk.
-        until: Stop of the replication; None for none.
-        source_timeout: Seconds of silence, without even a heartbeat, after which the source is connected to again.
-        report: Host and port of this replica in the source's list of replicas.
-        trace: File for the timeline of the whole replication, in Perfetto's format.
-        applier: Further arguments of ``Applier``.
-    """
-
-    relay_folder: Path
-    channel: str = "default"
-    start_after: str | None = None
-    skip: GtidSet | str | None = None
-    start_at: tuple[str, int] | None = None
-    server_id: int | None = None
-    relay_file_bytes: int = 256 << 20
-    semi_sync: bool = False
-    until: StopPoint | None = None
-    source_timeout: float = SILENCE_SECONDS
-    report: tuple[str, int] = ("", 0)
-    trace: str | Path | None = None
-    applier: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Replication:
@@ -122,6 +86,7 @@ class Replication:
         self._until = options.until
         self._goes_on = False
         self._time_over = False
+        self._published = False
         self._stops = 0
         self._wake = runtime.event()
         self._timeline: Timeline | None = None
@@ -147,6 +112,17 @@ class Replication:
             ReceiveFailed: The source does not send its log.
             ParaplyError: The error that ended the apply, by its class.
         """
+        try:
+            return self._run()
+        except (AlreadyRunning, ConnectionFailed, Stopped):
+            raise
+        except ParaplyError as error:
+            if self._source is not None and not self._published:
+                publish_failure(self._make_target, self._options.channel, error, self._options.until, self.status(self._held))
+            raise
+
+    def _run(self) -> ApplyReport | None:
+        """Replicate from an asked source into an asked target; see ``run``."""
         self._goes_on = any(index.stat().st_size for index in self._options.relay_folder.glob("*.index"))
         source = self._source = self._reached("source", lambda: look(self._url, self._options.source_timeout))
         by_gtid = source.gtids and self._options.start_at is None
@@ -165,7 +141,7 @@ class Replication:
                 self._complete(progress, plan)
                 self._on_event(f"the target holds {self._options.until.text if self._options.until else ''} already")
                 return None
-            self._until = _behind(self._options.until, held)
+            self._until = until_after(self._options.until, held)
             if by_gtid:
                 relay.hold(held)
             receiver = self._receiver = Receiver(
@@ -233,15 +209,12 @@ class Replication:
         while self._wait_for_first(relay):
             try:
                 with self._make_target() as target, self._timed():
-                    self._apply(relay, target)
+                    self._apply(relay, receiver, target)
                 break
-            except StopNotReached:
-                if receiver.failure is not None:
-                    raise receiver.failure from None
-                raise
             except (CommitsLost, ConnectionFailed) as error:
                 if self._stops or not self._used():
                     raise
+                self._published = False
                 self._on_event(f"the target was lost, and is tried again: {error}")
                 if self._report_progress():
                     wait = _FIRST_WAIT
@@ -264,7 +237,7 @@ class Replication:
             if self._timeline is not None:
                 self._timeline.flush()
 
-    def _apply(self, relay: RelayLog, target: Target) -> None:
+    def _apply(self, relay: RelayLog, receiver: Receiver, target: Target) -> None:
         options = self._options
         applier = self._applier = Applier(
             relay.files,
@@ -272,6 +245,7 @@ class Replication:
             relay=relay,
             receiver=self.status,
             stop=self._until,
+            relay_failure=lambda: None if self._time_over else receiver.failure,
             channel=options.channel,
             start_after=options.start_after,
             trace=self._timeline,
@@ -285,7 +259,8 @@ class Replication:
         try:
             applier.run()
         finally:
-            self.report = _added(self.report, applier.report)
+            self._published = applier.identity() is not None
+            self.report = added(self.report, applier.report)
 
     def _applier_options(self) -> Mapping[str, Any]:
         """Return the further arguments of the applier; the answer about a statement is for the first one that is applied, not for later."""
@@ -424,26 +399,3 @@ class Replication:
             if before is not None and before <= executed | self._held:
                 relay.purge(file)
                 return
-
-
-def _behind(until: StopPoint | None, held: GtidSet) -> StopPoint | None:
-    """Return the stop for a target that held these transactions at the start: a view change among them does not count.
-
-    Transactions applied later are not among them, so a loss of the target after the view change does not matter.
-    """
-    return until if until is None or until.view_change is None else replace(until, view_change=held)
-
-
-def _added(before: ApplyReport | None, report: ApplyReport | None) -> ApplyReport | None:
-    if before is None or report is None:
-        return report or before
-    return replace(
-        report,
-        transactions=before.transactions + report.transactions,
-        commits=before.commits + report.commits,
-        rows=before.rows + report.rows,
-        seconds=before.seconds + report.seconds,
-        retries=before.retries + report.retries,
-        reconnects=before.reconnects + report.reconnects,
-        conflicts=joined(before.conflicts, report.conflicts),
-    )

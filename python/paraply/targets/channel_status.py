@@ -12,11 +12,11 @@ from paraply.targets.progress.file_ledger import PositionRow, newest_row, read_p
 from paraply.targets.progress.gtid_ledger import read_executed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from paraply.targets.progress.gtid_ledger import Executed
 
-__all__ = ["ALIVE_SECONDS", "ChannelStatus", "LastSign", "Pause", "fill_progress", "gaps_of", "gtid_union", "read_sign"]
+__all__ = ["ALIVE_SECONDS", "ChannelStatus", "LastSign", "Pause", "fill_progress", "gaps_of", "gtid_union", "read_sign", "without_progress"]
 
 ALIVE_SECONDS = 15.0
 """Age of the status row after which its run counts as ended; a run writes the row every two seconds."""
@@ -58,8 +58,8 @@ class ChannelStatus:
 
     Attributes:
         name: Name of the channel.
-        epoch: Number that every start raises.
-        complete: Whether an apply reached the end of its logs, and no other apply has started since.
+        epoch: Number that every start raises; 0 if the first start failed before it took over the channel.
+        complete: Whether an apply reached the end of its logs, or its stop, and no other apply has started since.
         executed: GTIDs that the stored progress holds; empty for a log without GTIDs.
         file: Log file of the newest transaction recorded.
         position: Offset after that transaction.
@@ -101,7 +101,7 @@ class ChannelStatus:
             outcome = sign.status.get("outcome")
             if outcome is None and sign.age < ALIVE_SECONDS:
                 return "running"
-            if outcome in ("stopped", "failed") and not self.complete:
+            if outcome == "failed" or (outcome == "stopped" and not self.complete):
                 return str(outcome)
         return "complete" if self.complete else "incomplete"
 
@@ -113,6 +113,12 @@ def read_sign(epoch: int, at: str, age: float, text: str) -> LastSign | None:
     except ValueError:
         return None
     return LastSign(epoch, at, max(0.0, age), status) if isinstance(status, dict) else None
+
+
+def without_progress(signs: Mapping[str, LastSign], found: Sequence[ChannelStatus] = ()) -> list[ChannelStatus]:
+    """Return the channels that have no progress because their first start failed before it took them over."""
+    names = {channel.name for channel in found}
+    return [ChannelStatus(name, 0, False, sign=sign) for name, sign in signs.items() if sign.epoch == 0 and name not in names]
 
 
 def fill_progress(status: ChannelStatus, kept: PositionRow | None, rows: Sequence[PositionRow]) -> None:

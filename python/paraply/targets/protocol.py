@@ -338,8 +338,12 @@ class Target(Protocol):
     def session(self) -> Session:
         """Return a new session for a worker; called in the worker's thread."""
 
-    def open_status_row(self) -> StatusRow | None:
-        """Return the row that holds the run's status, on its own connection; None if it cannot be stored. Called after ``open``."""
+    def open_status_row(self, found: ChannelStatus | None = None) -> StatusRow | None:
+        """Return the row that holds a run's status, on its own connection; None if it cannot be stored.
+
+        Args:
+            found: The channel, of which nothing is taken over; None for that of the run, after ``open``.
+        """
 
     def read_channels(self) -> list[ChannelStatus]:
         """Return the state of each channel. Write nothing; ``open`` is not needed."""

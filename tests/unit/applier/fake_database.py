@@ -266,7 +266,7 @@ class Target:
     def inspect(self, plan: ApplyPlan, *, tables: bool = False) -> Inspection:
         return Inspection(self._progress(), merges=self.merges)
 
-    def open_status_row(self) -> None:
+    def open_status_row(self, found: object = None) -> None:
         return None
 
     def open(self, plan: ApplyPlan) -> Progress:

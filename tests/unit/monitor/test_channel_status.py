@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from paraply.targets.channel_status import ALIVE_SECONDS, ChannelStatus, LastSign, fill_progress, gtid_union, read_sign
+from paraply.targets.channel_status import ALIVE_SECONDS, ChannelStatus, LastSign, fill_progress, gtid_union, read_sign, without_progress
 from paraply.targets.progress.file_ledger import PositionRow
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -34,6 +34,8 @@ def channel(*rows: PositionRow, kept: PositionRow | None = None, complete: bool 
         (sign(outcome="stopped"), False, "stopped"),
         (sign(outcome="failed"), False, "failed"),
         (sign(outcome="done"), True, "complete"),
+        (sign(outcome="failed"), True, "failed"),
+        (sign(outcome="stopped"), True, "complete"),
         (sign(outcome="failed", epoch=1), False, "incomplete"),
     ],
 )
@@ -88,6 +90,11 @@ def test_gaps_of_a_log_without_gtids() -> None:
     assert (found.file, found.position, found.gaps, found.ahead) == ("binlog.000001", 300, ["behind binlog.000001:300"], 1)
     plain = channel(PositionRow("", "binlog.000001", 700, 5))
     assert (plain.executed, plain.position, plain.gaps) == ("", 700, [])
+
+
+def test_a_first_start_that_failed_is_a_channel_without_progress() -> None:
+    signs = {"fill": sign(epoch=0, outcome="failed"), "main": sign(epoch=0, outcome="failed"), "gone": sign(epoch=3)}
+    assert [(one.name, one.epoch, one.state) for one in without_progress(signs, [channel()])] == [("fill", 0, "failed")]
 
 
 def test_a_row_of_another_version_is_no_sign() -> None:

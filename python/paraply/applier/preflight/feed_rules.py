@@ -73,9 +73,7 @@ def feed_rules(options: Options, target: Target, start: Start, definitions: Firs
     )
 
 
-def _skipping(
-    options: Options, start: Start, passed: Callable[[Transaction], bool], held: Callable[[], frozenset[str]]
-) -> Skipping | None:
+def _skipping(options: Options, start: Start, passed: Callable[[Transaction], bool], held: Callable[[], frozenset[str]]) -> Skipping | None:
     """Return the decisions about skipped transactions; None if nothing is skipped, and was not."""
     diverged = start.diverged
     if not options.skip and not diverged:

@@ -44,6 +44,7 @@ def check_result(options: Options, start: Start, run: RunState, reader: LogReade
         reader: The reader, at its end.
 
     Raises:
+        ParaplyError: The error that ended the relay log before the stop.
         StopNotReached: The logs ended before the GTID of the stop.
         UsageError: The target was past the stop before the run began.
     """
@@ -55,9 +56,12 @@ def check_result(options: Options, start: Start, run: RunState, reader: LogReade
     if not options.live and not run.transactions and not run.filtered and run.skipped > run.named:
         run.note(_skipped_note(options, start, run.skipped - run.named))
     stop = options.stop
+    place = stop_place(reader, stop)
+    failure = options.relay_failure() if options.relay_failure is not None and place is None else None
+    if failure is not None:
+        raise failure
     if stop is None:
         return
-    place = stop_place(reader, stop)
     if place is None:
         if stop.gtids:
             named = " and ".join(f"{option} {gtid}" for option, gtid in stop.gtids)

@@ -217,9 +217,10 @@ class MySqlTarget:
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Do nothing: row events describe their own columns."""
 
-    def open_status_row(self) -> MySqlStatusRow | None:
-        """Return the row that holds the run's status; None if it cannot be stored. Called after ``open``."""
-        return open_status_row(self.connect, self.context.store.channel, self.context.epoch)
+    def open_status_row(self, found: ChannelStatus | None = None) -> MySqlStatusRow | None:
+        """Return the row that holds a run's status; None if it cannot be stored. Without a channel, called after ``open``."""
+        name, epoch = (found.name, found.epoch) if found is not None else (self.context.store.channel, self.context.epoch)
+        return open_status_row(self.connect, name, epoch)
 
     def read_channels(self) -> list[ChannelStatus]:
         """Return the state of each channel, using a connection of its own; write nothing."""

@@ -275,8 +275,10 @@ class PostgresTarget:
         """Compare the source's definition with PostgreSQL's types, and with the table of the target."""
         check_rows(forecast, None if self._is_embedded and not self._embedded.exists else self._uri)
 
-    def open_status_row(self) -> PgStatusRow | None:
-        """Return the row that holds the run's status; None if it cannot be stored. Called after ``open``."""
+    def open_status_row(self, found: ChannelStatus | None = None) -> PgStatusRow | None:
+        """Return the row that holds a run's status; None if it cannot be stored. Without a channel, called after ``open``."""
+        if found is not None:
+            return open_status_row(self._uri, found.name, found.epoch) if self._uri is not None else None
         return open_status_row(self._uri or "", self.context.channel.name, self.context.channel.epoch)
 
     def read_channels(self) -> list[ChannelStatus]:

@@ -50,15 +50,17 @@ class MySqlChannelControl:
     def forget(self, channel: str) -> None:
         """Remove the channel's progress, in one transaction."""
         name = text_literal(channel)
-        tables = self._tables(_OF_A_CHANNEL)
+        tables, has_progress = self._tables(_OF_A_CHANNEL), "channel" in self._tables()
         self._run("START TRANSACTION")
         try:
-            self._run(f"SELECT epoch FROM paraply.channel WHERE name={name} FOR UPDATE")
+            if has_progress:
+                self._run(f"SELECT epoch FROM paraply.channel WHERE name={name} FOR UPDATE")
             if "xa" in tables:
                 self._check_prepared(channel)
             for table in sorted(tables):
                 self._run(f"DELETE FROM paraply.{table} WHERE channel={name}")
-            self._run(f"DELETE FROM paraply.channel WHERE name={name}")
+            if has_progress:
+                self._run(f"DELETE FROM paraply.channel WHERE name={name}")
             self._run("COMMIT")
         except BaseException:
             with contextlib.suppress(ParaplyError):

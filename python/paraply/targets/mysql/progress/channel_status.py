@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paraply._native import GtidSet
 from paraply.errors import ParaplyError
-from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, gtid_union, read_sign
+from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, gtid_union, read_sign, without_progress
 from paraply.targets.conflicts import CONFLICT_TABLE
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.progress.status_row import read_pause
@@ -37,16 +37,16 @@ def read_channels(connection: Connection) -> list[ChannelStatus]:
     """
     try:
         tables = {to_text(row[0]).lower() for row in rows_of(connection.query(_TABLES))}
-        if not {"channel", "progress"} <= tables:
-            return []
         connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
         signs = _signs(connection) if "run" in tables else {}
+        if not {"channel", "progress"} <= tables:
+            return without_progress(signs)
         channels = rows_of(connection.query("SELECT name, fingerprint FROM paraply.channel ORDER BY name"))
         conflicts = _conflicts(connection) if "conflict" in tables else {}
         found = [_channel(connection, to_text(name), to_text(fingerprint), signs.get(to_text(name))) for name, fingerprint in channels]
         for status in found:
             status.conflicts = conflicts.get(status.name, 0)
-        return found
+        return [*found, *without_progress(signs, found)]
     except ParaplyError as error:
         raise explain(error) from None
 

@@ -9,7 +9,7 @@ from paraply.errors import ParaplyError, ServerError
 from paraply.targets.channel_status import Pause
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.gtid_mode import ACCESS_DENIED
-from paraply.targets.mysql.sql import Connection, bytes_literal, rows_of, text_literal, to_int, to_text
+from paraply.targets.mysql.sql import Connection, bytes_literal, query_each, rows_of, text_literal, to_int, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,5 +114,5 @@ def _prepare(connection: Connection) -> bool:
     connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
     connection.query("SET SESSION autocommit=1, innodb_lock_wait_timeout=1")
     if not to_int(rows_of(connection.query(_EXISTS))[0][0]):
-        connection.query(_TABLE)
+        query_each(connection, ["CREATE DATABASE IF NOT EXISTS paraply", _TABLE])
     return True

@@ -55,7 +55,7 @@ class PgChannelControl:
             "SET LOCAL lock_timeout TO '5s'",
             lock,
             *deletes,
-            f"DELETE FROM paraply.channel WHERE name = {name}",
+            *([f"DELETE FROM paraply.channel WHERE name = {name}"] if self._has("channel") else []),
             "COMMIT",
         ]
         try:

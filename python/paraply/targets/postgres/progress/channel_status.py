@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, read_sign
+from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, read_sign, without_progress
 from paraply.targets.conflicts import CONFLICT_TABLE
 from paraply.targets.postgres.connection import StatementFailed
 from paraply.targets.postgres.errors import failure
@@ -37,9 +37,9 @@ def read_channels(connection: PgConnection) -> list[ChannelStatus]:
     """
     try:
         stored, run, conflict = _texts(connection, _THERE)[0]
-        if stored != "t":
-            return []
         signs = _signs(connection) if run == "t" else {}
+        if stored != "t":
+            return without_progress(signs)
         rows = _texts(connection, _PROGRESS)
         found = [
             _channel(row, [line[1:] for line in rows if line[0] == row[0]], signs.get(row[0])) for row in _texts(connection, _CHANNELS)
@@ -48,7 +48,7 @@ def read_channels(connection: PgConnection) -> list[ChannelStatus]:
         for status in found:
             status.pause = read_pause(connection, status.name)
             status.conflicts = counts.get(status.name, 0)
-        return found
+        return [*found, *without_progress(signs, found)]
     except StatementFailed as failed:
         raise failure(failed.error) from failed
 

@@ -16,6 +16,7 @@ _TABLE = (
     b" updated timestamp with time zone NOT NULL, status text NOT NULL)"
 )
 
+_SCHEMA = b"CREATE SCHEMA IF NOT EXISTS paraply"
 _NO_TABLE = ("42P01", "3F000", "42501")
 """States of a table or schema that is missing, and of a missing privilege."""
 
@@ -87,8 +88,9 @@ def open_status_row(uri: str, channel: str, epoch: int) -> PgStatusRow | None:
     """
     connection = PgConnection(uri, name="paraply status")
     try:
-        missing = connection.run([b"SELECT to_regclass('paraply.run') IS NULL"])[0].get_value(0, 0) == b"t"
-        connection.run([*([_TABLE] if missing else []), b"SET synchronous_commit TO off"])
+        found = connection.run([b"SELECT to_regnamespace('paraply') IS NULL, to_regclass('paraply.run') IS NULL"])[0]
+        made = [statement for column, statement in enumerate((_SCHEMA, _TABLE)) if found.get_value(0, column) == b"t"]
+        connection.run([*made, b"SET synchronous_commit TO off"])
     except StatementFailed:
         connection.close()
         return None
