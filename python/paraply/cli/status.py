@@ -40,7 +40,7 @@ def status(
     defaults_file: DefaultsFile = None,
     channel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this channel.")] = None,
     max_lag: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="Exit with 1 if a channel lags more, is not connected, or does not run.")
+        float | None, typer.Option(metavar="SECONDS", min=0, help="Exit with 1 if a channel lags more, is not connected, or does not run and is not complete.")
     ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -76,7 +76,7 @@ def trouble_of(channel: ChannelStatus, max_lag: float | None) -> str | None:
 
     Args:
         channel: The channel.
-        max_lag: Seconds that it may lag; None for any lag, and for a channel that does not run.
+        max_lag: Seconds that it may lag; None for any lag, and for a channel that does not run. A complete channel lags nowhere.
     """
     sign = channel.sign
     run: Mapping[str, Any] = sign.status if sign is not None and sign.epoch == channel.epoch else {}
@@ -87,6 +87,8 @@ def trouble_of(channel: ChannelStatus, max_lag: float | None) -> str | None:
     if channel.state == "incomplete" and run and run.get("outcome") is None:
         return "its process has stopped reporting"
     if max_lag is None:
+        return None
+    if channel.state == "complete":  # it came to the end of its logs, or to its stop
         return None
     if channel.state != "running":
         return "it does not run"

@@ -64,7 +64,7 @@ class _Run(Collector):
     def collect(self) -> Iterable[Metric]:
         """Return the metrics as they are now."""
         received = self._receiver() if self._receiver is not None else None
-        return [*_metrics(*self._read()), *(_received_metrics(received) if received else [])]
+        return [*_metrics(*self._read(), received or {}), *(_received_metrics(received) if received else [])]
 
 
 def registry_of(
@@ -96,7 +96,7 @@ def render_metrics(counters: Counters, identity: RunIdentity | None = None, rece
     return generate_latest(registry_of(lambda: (counters, identity), lambda: receiver)).decode()
 
 
-def _metrics(counters: Counters, identity: RunIdentity | None) -> list[Metric]:
+def _metrics(counters: Counters, identity: RunIdentity | None, received: Mapping[str, Any]) -> list[Metric]:
     page = _Page()
     if identity is not None:
         from paraply._version import __version__
@@ -105,7 +105,7 @@ def _metrics(counters: Counters, identity: RunIdentity | None) -> list[Metric]:
                   "gtid_mode": identity.gtid_mode, "version": __version__}  # fmt: skip
         page.metrics.append(InfoMetricFamily("paraply", "The run, in its labels; always 1.", value=labels))
         page.gauge("start_time_seconds", "Start time of the run, in seconds since 1970.", identity.started)
-    _of_progress(page, counters)
+    _of_progress(page, counters, lag=0.0 if received.get("lag_transactions") == 0 else counters.lag)
     _of_applying(page, counters)
     _of_coordinator(page, counters)
     _of_workers(page, counters.workers)
@@ -123,7 +123,7 @@ def _received_metrics(receiver: Mapping[str, Any]) -> list[Metric]:
     return page.metrics
 
 
-def _of_progress(page: _Page, counters: Counters) -> None:
+def _of_progress(page: _Page, counters: Counters, lag: float | None) -> None:
     page.counter("transactions_read_total", "Transactions read from the logs.", counters.read)
     page.counter("transactions_committed_total", "Transactions committed on the target.", counters.transactions)
     page.counter("transactions_skipped_total", "Transactions skipped: held by the target, or left out by name.", counters.skipped)
@@ -141,7 +141,8 @@ def _of_progress(page: _Page, counters: Counters) -> None:
         "Commit time on the source of the last transaction committed here, in seconds since 1970.",
         _source_seconds(counters.committed_at),
     )
-    page.gauge("lag_seconds", "Time since the last transaction committed here was committed on the source.", counters.lag)
+    text = "Time since the last transaction committed here was committed on the source; 0 if a connected source has sent nothing else."
+    page.gauge("lag_seconds", text, lag)
 
 
 def _of_applying(page: _Page, counters: Counters) -> None:

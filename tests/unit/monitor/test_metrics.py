@@ -170,3 +170,8 @@ def test_a_receiver_is_shown_with_its_lag() -> None:
     )
     assert "paraply_lag_transactions" not in samples(render_metrics(BUSY, IDENTITY, {**RECEIVER, "lag_transactions": None}))
     assert "paraply_source_connected" not in samples(render_metrics(BUSY, IDENTITY))
+
+
+@pytest.mark.parametrize(("pending", "lag"), [(0, 0.0), (7, 12.5), (None, 12.5)])
+def test_an_idle_source_is_no_lag(pending: int | None, lag: float) -> None:
+    assert samples(render_metrics(BUSY, IDENTITY, {**RECEIVER, "lag_transactions": pending}))["paraply_lag_seconds"] == lag
