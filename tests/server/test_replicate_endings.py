@@ -84,6 +84,12 @@ def test_skip_needs_no_privilege_for_xa_where_the_log_has_none(source: OwnMySql,
     done = replicated(source, url(target, "least"), tmp_path / "relay", "--skip", f"{uuid}:4", "--until", f"{uuid}:5")
     assert done.code == 0, done.line
     assert target.sql("SELECT id FROM shop.t ORDER BY id") == [(1,), (3,)]
+    source.sql("INSERT INTO shop.t VALUES (6)")
+    again = paraply("replicate", "--from", url(source), "--to", url(target, "least"), "--relay-log", tmp_path / "relay",
+                    "--skip", f"{uuid}:4", "--until", f"{uuid}:6")  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    assert f"the target counts {uuid}:4 as executed already" in again.stdout
+    assert "left out by --skip" not in again.stdout, "nothing was, in this run"
 
 
 def test_a_replication_whose_source_purged_its_logs_is_not_complete(source: OwnMySql, target: OwnMySql, tmp_path: Path) -> None:
@@ -111,6 +117,9 @@ def test_a_first_start_that_fails_is_shown_and_binds_to_no_arguments(source: Own
     assert (failed.code, failed.error["class"]) == (1, "ReceiveFailed"), failed.line
     channel = channel_of(to, 1)
     assert (channel["state"], channel["epoch"], channel["executed"]) == ("failed", 0, "")
+    shown = paraply("status", "--to", to)
+    assert "error 1236" in shown.stdout
+    assert shown.stderr == "error: channel default: failed; its error is in the status\n", "the long error is not printed twice"
     # The advice of the error: a restored backup, and what it holds.
     target.sql("CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY)", "RESET BINARY LOGS AND GTIDS")
     mended = replicated(source, to, tmp_path / "new", "--start-after", f"{uuid}:1-6", "--until", f"{uuid}:7", "--gtid", "none")

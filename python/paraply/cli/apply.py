@@ -331,7 +331,7 @@ def show(report: ApplyReport, *, costs: bool = False) -> None:
         many = counted(report.filtered, "transaction was", "transactions were")
         by = "" if report.own_left_out else " by the filters"
         output.console.print(f"{many} left empty{by}, and recorded as done")
-    if report.skip is not None:
+    if report.skip is not None and report.skip.transactions:
         many = counted(report.skip.transactions, "transaction was", "transactions were")
         output.console.print(f"{many} left out by --skip, and counted as executed")
     if report.stop is not None:

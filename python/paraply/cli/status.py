@@ -40,7 +40,10 @@ def status(
     defaults_file: DefaultsFile = None,
     channel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this channel.")] = None,
     max_lag: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="Exit with 1 if a channel lags more, is not connected, or does not run and is not complete.")
+        float | None,
+        typer.Option(
+            metavar="SECONDS", min=0, help="Exit with 1 if a channel lags more, is not connected, or does not run and is not complete."
+        ),
     ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -65,7 +68,9 @@ def status(
         troubles = {one.name: trouble for one in found if (trouble := trouble_of(one, max_lag)) is not None}
         report["channels"] = [channel_json(one) | {"trouble": troubles.get(one.name)} for one in found]
         if troubles:
-            raise ChannelTrouble("; ".join(f"channel {name}: {trouble}" for name, trouble in troubles.items()))
+            raise ChannelTrouble(
+                "; ".join(f"channel {name}: {trouble if as_json else _brief(trouble)}" for name, trouble in troubles.items())
+            )
         return 0, report
 
     output.run("status", body, as_json=as_json, debug=debug, so_far=lambda: report)
@@ -103,6 +108,15 @@ def trouble_of(channel: ChannelStatus, max_lag: float | None) -> str | None:
     if lag is not None and lag > max_lag:
         return f"it lags {lag:,.0f} s, more than {max_lag:g} s{paused}"
     return None
+
+
+def _brief(trouble: str) -> str:
+    """Return the trouble of a channel whose error is printed already, in its state.
+
+    >>> _brief("failed: the source does not send its log")
+    'failed; its error is in the status'
+    """
+    return "failed; its error is in the status" if trouble.startswith("failed: ") else trouble
 
 
 def channel_json(channel: ChannelStatus) -> dict[str, Any]:
@@ -231,12 +245,18 @@ def _received(receiver: Mapping[str, Any], counters: Mapping[str, Any]) -> list[
         behind = f"not known while the source is not connected; {received}"
     return [
         f"source     {receiver['source']}: {state}{heard}{_semi_sync(receiver)}",
-        (
-            f"received   {counted(receiver['received_transactions'], 'transaction')} up to {receiver['last_received'] or 'none'}"
-            f" ({receiver['source_file']}:{receiver['source_position']})"
-        ),
+        f"received   {_last_received(receiver)}",
         f"lag        {behind}",
     ]
+
+
+def _last_received(receiver: Mapping[str, Any]) -> str:
+    """Return the number of received transactions, and the last one; its place is not known before the first one of this run."""
+    last = receiver["last_received"]
+    if not receiver["received_transactions"]:
+        return f"nothing since the start{f'; the relay log goes up to {last}' if last else ''}"
+    place = f"{receiver['source_file']}:{receiver['source_position']}"
+    return f"{counted(receiver['received_transactions'], 'transaction')} up to {last or 'none'} ({place})"
 
 
 def _semi_sync(receiver: Mapping[str, Any]) -> str:

@@ -34,6 +34,13 @@ def test_no_lag_of_0_is_shown_while_the_source_is_not_connected(changes: dict[st
     assert lines[1] in lag
 
 
+def test_no_place_of_the_source_is_shown_before_something_is_received() -> None:
+    before = {"received_transactions": 0, "source_position": 4}
+    assert _received({**CONNECTED, **before}, {"lag": None})[1] == "received   nothing since the start; the relay log goes up to u:4"
+    assert _received({**CONNECTED, **before, "last_received": ""}, {"lag": None})[1] == "received   nothing since the start"
+    assert _received(CONNECTED, {"lag": None})[1] == "received   4 transactions up to u:4 (b.1:9)"
+
+
 def test_an_incomplete_gtid_set_is_named() -> None:
     lines = _progress(ChannelStatus("default", 1, complete=False, executed="u:1-9", gtid_mode="record", missing="u:5-9"))
     assert any(line.startswith("incomplete") and "lacks u:5-9" in line for line in lines)

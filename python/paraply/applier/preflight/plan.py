@@ -145,7 +145,7 @@ def make_run_plan(
     if renaming.beside:
         notes.append("the target holds this log's own tables, which stay as they are")
     if options.skip and (twice := options.skip.held_by(held)):
-        notes.append(f"--skip: the target holds {twice} already; what an earlier run applied stays there")
+        notes.append(f"--skip: the target counts {twice} as executed already; if a run applied them, their changes stay")
     if any(head.relay_log for head in heads):
         notes.append("the logs are relay logs: commit times and GTIDs are their source's")
     return RunPlan(
