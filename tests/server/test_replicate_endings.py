@@ -153,3 +153,20 @@ def test_a_first_start_into_postgresql_that_fails_is_shown(source: OwnMySql, pos
     assert channel_of(postgres_place.url, 0)["state"] == "complete"
     forgotten = paraply("forget", "--to", postgres_place.url, "--channel", "default", "--yes")
     assert forgotten.returncode == 0, forgotten.stderr
+
+
+def test_r35_skip_of_an_end_sees_the_transaction_that_the_target_holds_prepared(source: OwnMySql, target: OwnMySql, tmp_path: Path) -> None:
+    emptied(source, target)
+    uuid, relay = filled(source, 1), tmp_path / "relay"
+    source.sql("XA START 'x'", "INSERT INTO shop.t VALUES (7)", "XA END 'x'", "XA PREPARE 'x'")
+    assert replicated(source, url(target), relay, "--until", f"{uuid}:4").code == 0
+    source.sql("XA COMMIT 'x'")
+    denied = replicated(source, url(target, "least"), relay, "--skip", f"{uuid}:5", "--until", f"{uuid}:5")
+    assert denied.code == 2
+    assert "grant the user XA_RECOVER_ADMIN" in denied.error["message"]
+    half = replicated(source, url(target), relay, "--skip", f"{uuid}:5", "--until", f"{uuid}:5")
+    assert half.code == 2
+    assert "its end" in half.error["message"]
+    assert "would stay prepared" in half.error["message"]
+    assert replicated(source, url(target), relay, "--until", f"{uuid}:5").code == 0
+    assert target.sql("SELECT id FROM shop.t ORDER BY id") == [(1,), (7,)]
