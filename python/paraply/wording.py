@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 
-__all__ = ["counted", "fallback_words", "name_for_people", "option_text", "table_for_people", "table_option"]
+__all__ = ["COPIES", "counted", "fallback_words", "name_for_people", "option_text", "table_for_people", "table_option", "without_copies"]
+
+COPIES = "paraply-logs-"
+"""Start of the name of the temporary folder with plain copies of logs."""
+_COPY = re.compile(rf"(?:/[^\s/]+)*/{COPIES}[a-z0-9_]{{8}}/tmp[a-z0-9_]{{8}}/")
 
 _PLAIN = re.compile(r"[0-9A-Za-z_$\u0080-\uffff]+")
 """Names that MySQL and MariaDB take without backticks, unless they are all digits."""
@@ -53,6 +57,15 @@ def fallback_words(reason: str, table: str, count: int) -> str:
     'no unique key, table shop.item, 1 time'
     """
     return f"{reason}, table {table_for_people(table)}, {counted(count, 'time')}"
+
+
+def without_copies(text: str) -> str:
+    """Return a text with the bare name of each plain copy of a log, whose folder is gone when the process has ended.
+
+    >>> without_copies("before /tmp/paraply-logs-7z7uke58/tmpt88w2sza/binlog.000002:491, as asked")
+    'before binlog.000002:491, as asked'
+    """
+    return _COPY.sub("", text) if COPIES in text else text
 
 
 def option_text(option: str, value: str) -> str:

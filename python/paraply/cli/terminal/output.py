@@ -20,6 +20,7 @@ from rich.table import Column
 from paraply._extras import mistake_of_import
 from paraply.cli.process.secrets import redacted
 from paraply.errors import ParaplyError, Stopped
+from paraply.wording import without_copies
 
 __all__ = [
     "Fallback",
@@ -55,9 +56,10 @@ class PatientConsole(Console):
         self._width, self._height = new_size
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print, unless the reader has closed its end."""
+        """Print, without the folders of temporary copies, unless the reader has closed its end."""
+        shown = [without_copies(text) if isinstance(text, str) else text for text in objects]
         try:
-            super().print(*objects, **options)
+            super().print(*shown, **options)
         except (OSError, ValueError):
             silence(self.file)
 
@@ -199,7 +201,7 @@ def print_json(fields: Mapping[str, Any]) -> None:
     if sys.stdout is None:  # the shell has closed standard output
         return
     try:
-        print(json.dumps(fields))
+        print(without_copies(json.dumps(fields)))
         sys.stdout.flush()
     except (OSError, ValueError):
         silence(sys.stdout)

@@ -15,6 +15,7 @@ from paraply.logs.inputs.compression import compression_of, plain_name, unpack, 
 from paraply.logs.inputs.keyring import decrypt, keys_for
 from paraply.logs.inputs.locations import STANDARD_INPUT, is_url, joined_url
 from paraply.runtime import runtime
+from paraply.wording import COPIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,7 +84,7 @@ class Stage:
         """Return a place for a file of this name, in a folder of its own: two logs may have one name."""
         with self._lock:
             if self._folder is None:
-                self._folder = Path(tempfile.mkdtemp(prefix="paraply-logs-"))
+                self._folder = Path(tempfile.mkdtemp(prefix=COPIES))
                 weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
             return Path(tempfile.mkdtemp(dir=self._folder)) / name
 
