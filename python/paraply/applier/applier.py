@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from paraply.logs.feed import Feed, FeedLimits
     from paraply.logs.file_order import LogFile
     from paraply.logs.stop_point import StopPoint
+    from paraply.observe.outage import Outage
     from paraply.observe.status_json import RunIdentity
     from paraply.observe.timeline import Timeline
     from paraply.schema.catalog import SchemaCatalog
@@ -70,8 +70,6 @@ if TYPE_CHECKING:
     from paraply.targets.two_phase import BranchTarget
 
 __all__ = ["Applier", "default_workers"]
-
-_log = logging.getLogger("paraply.applier")
 
 
 class Applier:
@@ -123,6 +121,7 @@ class Applier:
         local_time: Asks the source for a local time, where only the source knows its time zone.
         skip: Transactions to leave out: a GTID set, or text, in which a GTID of MariaDB stands for itself. They count as executed.
         on_conflict: Treatment of rows that do not fit the target: ``stop``, ``log`` or ``overwrite``.
+        outage: State of the connections to the target, which further appliers may share.
 
     Raises:
         UsageError: An option, or a combination of options, is not allowed (R21a).
@@ -167,6 +166,7 @@ class Applier:
         local_time: LocalTime | None = None,
         skip: GtidSet | str | None = None,
         on_conflict: OnConflict | Literal["stop", "log", "overwrite"] = "stop",
+        outage: Outage | None = None,
     ) -> None:
         way = parse_via(via)
         target = as_target(target)
@@ -214,7 +214,7 @@ class Applier:
         if renames:
             self._options = replace(self._options, gtid=gtid_mode_of(renames, self._options.filters, gtid))
         self._relay = relay
-        self._receiver = receiver
+        self._receiver, self._outage = receiver, outage
         self._on_plan = on_plan
         self._trace = trace
         self._target = target
@@ -382,6 +382,7 @@ class Applier:
             consistency=consistency,
             optimistic=policy.optimistic,
             low=start.progress.low if start.mariadb else None,
+            outage=self._outage,
         )
         run.on_conflict = options.on_conflict
         if parts is not None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from paraply.cli.apply import NOTHING_DONE
 from paraply.cli.process.signals import stops_on_signal
 from paraply.cli.terminal import output
-from paraply.cli.terminal.events import warn
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,7 +74,6 @@ def receive(
         reception = Reception(
             parse_source(source, defaults_file=str(defaults_file) if defaults_file is not None else None),
             options,
-            on_event=warn,
         )
         with stops_on_signal(reception.stop):
             reception.run()

@@ -53,7 +53,6 @@ from paraply.cli.options import (
 from paraply.cli.process.signals import stops_on_signal
 from paraply.cli.receive import ReceptionSettings, parse_place, parse_report_host, receive
 from paraply.cli.terminal import output
-from paraply.cli.terminal.events import warn
 from paraply.cli.terminal.progress import apply_line
 from paraply.errors import UsageError
 
@@ -236,7 +235,6 @@ def replicate(
                 parse_source(source, defaults_file=defaults),
                 lambda: open_target(to, defaults_file=defaults_file if to_mysql else None),
                 options,
-                on_event=warn,
             )
             shown = metrics_of(replication, served, quiet=quiet or as_json, receiver=replication.receiver)
             with shown, stops_on_signal(replication.stop):

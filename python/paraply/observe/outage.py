@@ -10,6 +10,9 @@ __all__ = ["Outage"]
 
 _log = logging.getLogger("paraply.applier")
 
+_KNOWN_SECONDS = 10.0
+"""Time after an outage in which further broken connections are not reported: workers that were idle find theirs broken later."""
+
 
 class Outage:
     """The state of the connections to the target. May be used from any thread."""
@@ -17,13 +20,19 @@ class Outage:
     def __init__(self) -> None:
         self._lock = runtime.lock()
         self._lost_at: float | None = None
+        self._known_until = 0.0
+
+    def broken(self, error: BaseException) -> None:
+        """Note that a connection broke, which may be an effect of the last outage."""
+        if runtime.monotonic() >= self._known_until:
+            self.lost(error)
 
     def lost(self, error: BaseException) -> None:
         """Note that a connection broke or could not be made; only the first one of an outage is reported."""
         with self._lock:
             first, self._lost_at = self._lost_at is None, self._lost_at or runtime.monotonic()
         if first:
-            _log.warning("a connection to the target was lost, and is made again: %s", error)
+            _log.warning("a connection to the target was lost, and is made again: %s", error, extra={"event": "target-lost"})
 
     def back(self) -> None:
         """Note that the target answers."""
@@ -31,5 +40,7 @@ class Outage:
             return
         with self._lock:
             lost_at, self._lost_at = self._lost_at, None
+            self._known_until = runtime.monotonic() + _KNOWN_SECONDS
         if lost_at is not None:
-            _log.warning("the target answers again, after %.1f s", runtime.monotonic() - lost_at)
+            seconds = runtime.monotonic() - lost_at
+            _log.warning("the target answers again, after %.1f s", seconds, extra={"event": "connected"})

@@ -11,6 +11,7 @@ from paraply.applier.preflight.inspect import parse_gtids
 from paraply.errors import ConnectionFailed, UsageError
 from paraply.replication.receiver import Receiver
 from paraply.replication.relay_folder import RotationNote, locked_relay_log, receiver_status, words_of_cut
+from paraply.replication.remarks import Remarks
 from paraply.replication.source import SILENCE_SECONDS, look
 from paraply.runtime import runtime
 
@@ -63,13 +64,13 @@ class Reception:
     Args:
         source: The source's URL.
         options: Options of the reception.
-        on_event: Called with one line about each event, such as the loss of the source.
+        on_event: Called with one line about each event, such as a missing source; None to write them to the log.
     """
 
     def __init__(self, source: DatabaseUrl, options: ReceptionOptions, on_event: Callable[[str], None] | None = None) -> None:
         self._url = source
         self._options = options
-        self._on_event = on_event or (lambda _text: None)
+        self._remarks = Remarks(on_event)
         self._relay: RelayLog | None = None
         self._receiver: Receiver | None = None
         self._wake = runtime.event()
@@ -95,7 +96,7 @@ class Reception:
         with locked_relay_log(options.relay_folder):
             relay = self._relay = RelayLog(options.relay_folder, max_bytes=options.relay_file_bytes)
             if (cut := relay.cut) is not None:
-                self._on_event(words_of_cut(*cut[:3]))
+                self._remarks.warn(words_of_cut(*cut[:3]))
             if by_gtid and options.start_after:
                 relay.hold(parse_gtids(options.start_after))
             receiver = self._receiver = Receiver(
@@ -130,11 +131,13 @@ class Reception:
         wait = _FIRST_WAIT
         while True:
             try:
-                return ask()
+                answer = ask()
+                self._remarks.found("source")
+                return answer
             except ConnectionFailed as error:
                 if not waits:
                     raise
-                self._on_event(f"the source is tried again: {error}")
+                self._remarks.missing("source", error)
             if self._wake.wait(wait):
                 raise stopped_error()
             wait = min(_LONGEST_WAIT, wait * 2)

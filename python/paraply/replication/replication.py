@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from paraply._native import GtidSet, RelayLog, log_head
 from paraply.applier import Applier
@@ -23,6 +22,7 @@ from paraply.observe.timeline import Timeline
 from paraply.replication.outcome import added, publish_failure, until_after
 from paraply.replication.receiver import Receiver
 from paraply.replication.relay_folder import RotationNote, locked_relay_log, receiver_status, words_of_cut
+from paraply.replication.remarks import Remarks
 from paraply.replication.source import Source, look
 from paraply.runtime import runtime
 from paraply.targets.protocol import ApplyPlan
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Replication"]
 
-_log = logging.getLogger("paraply.replication")
 _T = TypeVar("_T")
 
 _PURGE_SECONDS = 5.0
@@ -63,7 +62,7 @@ class Replication:
         source: The source's URL.
         make_target: Opens the target, also again after its loss.
         options: Options of the replication.
-        on_event: Called with one line about each event, such as the loss of the source.
+        on_event: Called with one line about each event, such as a missing source; None to write them to the log.
     """
 
     def __init__(
@@ -77,16 +76,14 @@ class Replication:
         self._url = source
         self._make_target = make_target
         self._options = options
-        self._on_event = on_event or (lambda _text: None)
+        self._remarks = Remarks(on_event)
         self._applier: Applier | None = None
         self._receiver: Receiver | None = None
         self._relay: RelayLog | None = None
         self._source: Source | None = None
         self._held = GtidSet()
         self._until = options.until
-        self._goes_on = False
-        self._time_over = False
-        self._published = False
+        self._goes_on = self._time_over = self._published = False
         self._stops = 0
         self._wake = runtime.event()
         self._timeline: Timeline | None = None
@@ -132,14 +129,14 @@ class Replication:
             relay = RelayLog(self._options.relay_folder, max_bytes=self._options.relay_file_bytes)
             self._relay = relay
             if (cut := relay.cut) is not None:
-                self._on_event(words_of_cut(*cut[:3]))
+                self._remarks.warn(words_of_cut(*cut[:3]))
             plan = self._plan(source, by_gtid=by_gtid)
             progress = self._reached("target", lambda: self._progress(plan))
             self._check_place(relay, progress, by_gtid=by_gtid)
             held = self._held = progress.executed | parse_gtids(self._options.start_after)
             if self._is_reached(held):
                 self._complete(progress, plan)
-                self._on_event(f"the target holds {self._options.until.text if self._options.until else ''} already")
+                self._remarks.note(f"the target holds {self._options.until.text if self._options.until else ''} already")
                 return None
             self._until = until_after(self._options.until, held)
             if by_gtid:
@@ -215,7 +212,7 @@ class Replication:
                 if self._stops or not self._used():
                     raise
                 self._published = False
-                self._on_event(f"the target was lost, and is tried again: {error}")
+                self._remarks.lost(error)
                 if self._report_progress():
                     wait = _FIRST_WAIT
             self._wake.wait(wait)
@@ -244,6 +241,7 @@ class Replication:
             target,
             relay=relay,
             receiver=self.status,
+            outage=self._remarks.outage,
             stop=self._until,
             relay_failure=lambda: None if self._time_over else receiver.failure,
             channel=options.channel,
@@ -268,16 +266,18 @@ class Replication:
         applied = self.report is not None and self.report.transactions > 0
         return {**options, "ddl_decision": None} if applied else options
 
-    def _reached(self, what: str, ask: Callable[[], _T]) -> _T:
+    def _reached(self, what: Literal["source", "target"], ask: Callable[[], _T]) -> _T:
         """Return the answer of a server at the start. If the server is down and the replication is a continuation, wait for it."""
         wait = _FIRST_WAIT
         while True:
             try:
-                return ask()
+                answer = ask()
+                self._remarks.found(what)
+                return answer
             except ConnectionFailed as error:
                 if not self._goes_on or self._stops:
                     raise
-                self._on_event(f"the {what} is tried again: {error}")
+                self._remarks.missing(what, error)
             self._wake.wait(wait)
             if self._stops:
                 raise stopped_error()
@@ -337,7 +337,7 @@ class Replication:
         with self._make_target() as target:
             found = target.inspect(plan)
         if found.mode_note:
-            self._on_event(found.mode_note)
+            self._remarks.note(found.mode_note)
         return found.progress
 
     def _complete(self, progress: Progress, plan: ApplyPlan) -> None:
@@ -386,7 +386,7 @@ class Replication:
                 try:
                     self._purge(relay)
                 except ParaplyError as error:
-                    _log.warning("applied files of the relay log were not removed: %s", error)
+                    self._remarks.warn(f"applied files of the relay log were not removed: {error}")
 
     def _purge(self, relay: RelayLog) -> None:
         applier = self._applier

@@ -14,7 +14,7 @@ from command_line import paraply
 from paraply.cli.terminal import events, output
 from paraply.cli.terminal.events import ProgressEvents, begin_events
 from paraply.cli.terminal.progress import apply_line
-from paraply.errors import ConnectionFailed
+from paraply.errors import ApplyFailed, ConnectionFailed
 from paraply.observe.counters import Counters
 
 
@@ -43,6 +43,17 @@ def test_an_event_is_an_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert found[0]["text"] == "connected to mysql://app:***@db"
     assert found[2]["text"] == "the server [db] went away for good"
     assert all(datetime.fromisoformat(one["at"]).tzinfo is not None for one in found)
+
+
+def test_an_error_has_its_place_and_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    begin_events("json", quiet=True)
+    output.show_failure(ApplyFailed("the row is not there", file="relay-bin.000001", position=325, gtid="0-1-7"), debug=False)
+    output.show_end("error", "red", "no space left", OSError("no space left"))
+    found = [json.loads(line) for line in lines(capsys)]
+    assert [[one[name] for name in ("event", "gtid", "file", "position", "exit_code")] for one in found] == [
+        ["error", "0-1-7", "relay-bin.000001", 325, 1],
+        ["error", None, None, None, 1],
+    ]
 
 
 def test_an_event_is_a_line_with_time_and_level(capsys: pytest.CaptureFixture[str]) -> None:

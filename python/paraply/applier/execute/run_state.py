@@ -37,8 +37,6 @@ _log = logging.getLogger("paraply.applier")
 _STEP = 0.05
 _FIRST_TIMES = 32
 """Number of first times of which the shortest counts: a target opens its tables, and reads what it has not in memory, at first."""
-_LOSS_SECONDS = 10.0
-"""Time after a reported loss of the target in which further lost connections are not reported."""
 _EARLY = 64
 """Blocks committed after a gap before the first check for blocks without one; the limit grows to twice the number that is left."""
 
@@ -48,14 +46,15 @@ class SharedTarget:
 
     Args:
         target: The target.
+        outage: Loss of the target, over all runs that share it; None for one of its own.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, outage: Outage | None = None) -> None:
         self._target = target
         self.executor: PartWorkers | None = None
         """Part workers for large transactions; only with a policy that splits them."""
         self._mutex = runtime.lock()
-        self.outage = Outage()
+        self.outage = outage or Outage()
         """Loss of the target."""
 
     @contextlib.contextmanager
@@ -107,6 +106,7 @@ class RunState:
         consistency: Level that decides when a commit may be sent.
         optimistic: True if blocks start although they may conflict with older ones.
         low: GTIDs executed without a gap, if the log has MariaDB's GTIDs, whose text is a position; else None.
+        outage: Loss of the target, over all runs that share it; None for one of its own.
     """
 
     def __init__(
@@ -120,8 +120,9 @@ class RunState:
         consistency: Consistency = Consistency.ANY_TIME,
         optimistic: bool = False,
         low: GtidSet | None = None,
+        outage: Outage | None = None,
     ) -> None:
-        self.target = SharedTarget(target)
+        self.target = SharedTarget(target, outage)
         self.order = CommitOrder(consistency, optimistic=optimistic)
         self.optimistic = optimistic
         self._counting = runtime.lock()
@@ -166,8 +167,6 @@ class RunState:
         self.handed: Block | None = None
         """Last block handed to a worker, and the time (seconds since 1970)."""
         self.handed_at = 0.0
-        self._lost_at: float | None = None
-        self._losses_known_until = 0.0
 
     def count_committed(self, *blocks: Block) -> tuple[int, int]:
         """Count committed blocks; called by the holders of their turns.
@@ -277,14 +276,9 @@ class RunState:
 
         Workers that lose theirs together report it once; one that was idle finds out when it gets its next job.
         """
-        if self._lost_at is None and runtime.monotonic() >= self._losses_known_until:
-            self._lost_at = runtime.monotonic()
-            _log.info("a connection to the target was lost and is made again: %s", error, extra={"event": "target-lost"})
+        self.target.outage.broken(error)
         yield
-        lost_at, self._lost_at = self._lost_at, None
-        if lost_at is not None:
-            self._losses_known_until = runtime.monotonic() + _LOSS_SECONDS
-            _log.info("connected to the target again, after %.1f s", runtime.monotonic() - lost_at, extra={"event": "connected"})
+        self.target.outage.back()
 
     def note(self, text: str) -> None:
         """Add a remark to the log and to the report; the report contains each text once."""

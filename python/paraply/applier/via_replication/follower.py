@@ -318,7 +318,7 @@ class Watch:
         self._restarts += 1
         if self._restarts > self._run.retry.reconnects:
             raise error
-        _log.info("the connection to the target was lost and is made again: %s", error)
+        self._run.target.outage.broken(error)
         self._pause(self._run.retry.reconnect_delay(self._restarts))
 
     def _pause(self, seconds: float) -> None:

@@ -33,7 +33,7 @@ def show_plan(run_plan: RunPlan) -> None:
     """Print the plan of a run, before its first write, on standard error."""
     for line in run_plan.lines():
         if output.write_event is not None:
-            output.write_event("info", "plan", printable(line))
+            output.write_event("info", "plan", printable(line), None)
             continue
         output.stderr.print(escape(printable(line)), soft_wrap=True)
 

@@ -16,7 +16,7 @@ from paraply.wording import counted
 if TYPE_CHECKING:
     from paraply.observe.counters import Counters
 
-__all__ = ["FORMATS", "PROGRESS_SECONDS", "EventHandler", "ProgressEvents", "begin_events", "event_line", "warn", "write_event"]
+__all__ = ["FORMATS", "PROGRESS_SECONDS", "EventHandler", "ProgressEvents", "begin_events", "event_line", "write_event"]
 
 FORMATS = ("text", "json")
 
@@ -86,7 +86,7 @@ def begin_events(form: str | None, *, quiet: bool) -> None:
 
 
 def write_event(level: str, event: str, text: str, fields: Mapping[str, Any] | None = None) -> None:
-    """Write an event, whatever its level is. In the form ``text``, one with fields begins with its name.
+    """Write an event, whatever its level is. In the form ``text``, one with fields begins with its name, unless that is its level.
 
     Args:
         level: Its level.
@@ -96,13 +96,8 @@ def write_event(level: str, event: str, text: str, fields: Mapping[str, Any] | N
     """
     if _handler is None:
         return
-    named = text if _handler.form == "json" or fields is None else f"{event}: {text}"
+    named = text if _handler.form == "json" or fields is None or event == level else f"{event}: {text}"
     _handler.write(time.time(), level, event, named, fields)
-
-
-def warn(text: str) -> None:
-    """Write a warning, such as the loss of the source."""
-    logging.getLogger("paraply.replication").warning("%s", text)
 
 
 class ProgressEvents:

@@ -79,8 +79,8 @@ stderr = PatientConsole(stderr=True, highlight=False, emoji=False)
 
 INTERNAL_ERROR = 1
 
-write_event: Callable[[str, str, str], None] | None = None
-"""Writer of level, event and text as an event; None if no form of events was asked for."""
+write_event: Callable[[str, str, str, Mapping[str, Any] | None], None] | None = None
+"""Writer of level, event, text and further fields as an event; None if no form of events was asked for."""
 
 as_lines: bool = False
 """True if progress is asked for as lines, on a terminal too."""
@@ -167,13 +167,13 @@ def run(
     except OSError as failure:
         reason = f"{failure.strerror or failure}" + (f" ({failure.filename})" if failure.filename else "")
         code, error = INTERNAL_ERROR, error_object(failure)
-        show_end("error", "red", reason)
+        show_end("error", "red", reason, failure)
         if debug:
             print_traceback(failure)
     except Exception as defect:  # a defect of paraply: no traceback unless asked for
         code, error = INTERNAL_ERROR, error_object(defect)
         what = f"unexpected {type(defect).__name__}: {one_line(str(defect))}"
-        show_end("error", "red", f"{what}; this is a defect of paraply, run again with --debug and report what it prints")
+        show_end("error", "red", f"{what}; this is a defect of paraply, run again with --debug and report what it prints", defect)
         if debug:
             print_traceback(defect)
     if error is not None and so_far is not None:
@@ -225,7 +225,7 @@ def notice(event: str, text: str, level: str = "info") -> None:
         level: Level of the event.
     """
     if write_event is not None:
-        write_event(level, event, text)
+        write_event(level, event, text, None)
         return
     stderr.print(escape(one_line(text)), soft_wrap=True)
 
@@ -233,15 +233,20 @@ def notice(event: str, text: str, level: str = "info") -> None:
 def show_failure(failure: ParaplyError, debug: bool) -> None:
     """Print an error for people, in one line."""
     name, colour = ("stopped", "yellow") if isinstance(failure, Stopped) else ("error", "red")
-    show_end(name, colour, str(failure))
+    show_end(name, colour, str(failure), failure)
     if debug:
         print_traceback(failure)
 
 
-def show_end(name: str, colour: str, text: str) -> None:
+def show_end(name: str, colour: str, text: str, failure: BaseException) -> None:
     """Print the line with which a command ends that is not done."""
+    if write_event is not None and name == "stopped":
+        write_event("warning", name, text, None)
+        return
     if write_event is not None:
-        write_event("warning" if name == "stopped" else "error", name, text)
+        places = {field: error_object(failure)[field] for field in ("gtid", "file", "position")}
+        code = failure.exit_code if isinstance(failure, ParaplyError) else INTERNAL_ERROR
+        write_event("error", name, text, {**places, "exit_code": code})
         return
     stderr.print(f"[{colour}]{name}:[/{colour}] {escape(one_line(text))}", soft_wrap=True)
 
