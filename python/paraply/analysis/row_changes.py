@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from paraply._native import Catalog, LogReader, RowStatements, Selection, TableF
 from paraply.analysis.parts import LogPart
 from paraply.analysis.rows import RowSource
 from paraply.applier.selection.filters import Filters
-from paraply.errors import UsageError
+from paraply.errors import ParaplyError, UsageError
 from paraply.logs.feed import Feed, FeedLimits, FeedRules
 from paraply.schema.catalog import SchemaCatalog
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from paraply.logs.transaction_set import TransactionSet
     from paraply.schema.model import Table
 
-__all__ = ["IMAGES", "ChangeFilter", "SqlSource", "batches", "changes", "column_names", "parse_keys", "takes"]
+__all__ = ["IMAGES", "ChangeFilter", "SqlSource", "TransactionStarts", "batches", "changes", "column_names", "parse_keys", "takes"]
 
 COLUMNS = ("position", "gtid", "committed_at", "database", "table", "operation", "key", "before", "after", "file", "offset")
 IMAGES = ("key", "before", "after")
@@ -166,6 +167,36 @@ def takes(batch: pa.RecordBatch, wanted: ChangeFilter) -> list[bool]:
         return [wanted.takes_gtid(gtid) for gtid in gtids]
     rows = dictionaries(batch.select(IMAGES))
     return [wanted.takes_gtid(gtid) and wanted.takes_key(row) for gtid, row in zip(gtids, rows, strict=True)]
+
+
+class TransactionStarts:
+    """Offsets at which the transactions of row changes begin, by a second look at the logs.
+
+    Args:
+        paths: The log files.
+        wanted: Conditions for the changes.
+    """
+
+    def __init__(self, paths: Sequence[str], wanted: ChangeFilter) -> None:
+        self._found = self._starts(paths, wanted)
+        self._last = (0, 0)
+
+    def of(self, change: Mapping[str, Any]) -> int:
+        """Return the offset of a change's transaction; changes must be asked for in order.
+
+        It is the offset of the change's own event if the log cannot be read up to there as one to apply.
+        """
+        while self._last[0] < change["position"]:
+            self._last = next(self._found, (change["position"], change["offset"]))
+        position, offset = self._last
+        return offset if position == change["position"] else int(change["offset"])
+
+    @staticmethod
+    def _starts(paths: Sequence[str], wanted: ChangeFilter) -> Iterator[tuple[int, int]]:
+        with suppress(ParaplyError):
+            reader = LogReader(list(paths), selection=wanted.selection, count_rows=False, passes_statements=True)
+            while (batch := reader.next_batch()) is not None:
+                yield from zip(batch.positions, (transaction.offset for transaction in batch), strict=True)
 
 
 class SqlSource:

@@ -11,7 +11,7 @@ from paraply.logs.stop_point import moment_text
 from paraply.targets.mysql.row_sql import ROW_SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from paraply.analysis.row_changes import SqlSource
@@ -70,26 +70,27 @@ def _cell(change: Mapping[str, Any], name: str) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
 
 
-def as_text(found: Iterable[Mapping[str, Any]], *, full: bool = False) -> Iterator[str]:
-    """Yield lines for people: a transaction's time, GTID and position, then each row with the values that it got or lost.
+def as_text(found: Iterable[Mapping[str, Any]], start_of: Callable[[Mapping[str, Any]], int], *, full: bool = False) -> Iterator[str]:
+    """Yield lines for people: a transaction's time, start and GTID, then each row with the values that it got or lost.
 
     Args:
         found: The row changes.
+        start_of: Returns the offset at which the transaction of a change begins.
         full: Show long values whole, instead of shortened to the width of a terminal.
     """
     last = None
     for change in found:
         if change["position"] != last:
-            yield ("" if last is None else "\n") + _head(change)
+            yield ("" if last is None else "\n") + _head(change, start_of(change))
             last = change["position"]
         yield from _row(change, full)
 
 
-def _head(change: Mapping[str, Any]) -> str:
+def _head(change: Mapping[str, Any], start: int) -> str:
     moment = change["committed_at"]
     time = "no time" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S.%f UTC")
     name = change["file"].rsplit("/", 1)[-1]
-    return f"{time}  {name}:{change['offset']}\n{change['gtid'] or 'no GTID'}\n"
+    return f"{time}  {name}:{start}\n{change['gtid'] or 'no GTID'}\n"
 
 
 def _row(change: Mapping[str, Any], full: bool) -> Iterator[str]:

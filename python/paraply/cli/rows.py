@@ -235,7 +235,7 @@ def sink_of(out: Path | None) -> Iterator[Sink]:
 def write_text(paths: list[str], wanted: ChangeFilter, tables: list[Table], form: str, sink: Sink, full: bool) -> int:
     """Write row changes in a form of text, and return their number; of SQL the number of pieces of text."""
     from paraply.analysis import row_texts
-    from paraply.analysis.row_changes import SqlSource, changes
+    from paraply.analysis.row_changes import SqlSource, TransactionStarts, changes
 
     found = Counted(changes(paths, wanted, tables))
     if form == "sql":
@@ -243,7 +243,8 @@ def write_text(paths: list[str], wanted: ChangeFilter, tables: list[Table], form
         for text in row_texts.as_sql(source):
             sink.write(text)
         return source.rows
-    writers = {"text": lambda: row_texts.as_text(found, full=full), "jsonl": lambda: row_texts.as_json_lines(found)}
+    starts = TransactionStarts(paths, wanted)
+    writers = {"text": lambda: row_texts.as_text(found, starts.of, full=full), "jsonl": lambda: row_texts.as_json_lines(found)}
     for text in writers.get(form, lambda: row_texts.as_csv(found))():
         sink.write(text)
     return found.count

@@ -7,12 +7,16 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from command_line import paraply, run_json
 
+from paraply import open_log
+
+LOGS = Path(__file__).parents[3] / "rust" / "binlog" / "tests" / "data"
 LOG = Path(__file__).parents[2] / "data" / "xa-group.relay"
 GTID = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa:4"
 
@@ -38,6 +42,24 @@ def test_text_names_the_transaction_once_and_fits_a_terminal() -> None:
     assert shown.count(GTID) == 1
     assert "  insert shop.t  id=1" in shown
     assert max(map(len, shown)) <= 80
+
+
+@pytest.mark.parametrize("options", [[], ["--since", "2026-11-22T06:12:51.2Z"], ["--gtid", f"{GTID}-5"]])
+def test_text_names_the_position_at_which_the_transaction_begins(options: list[str]) -> None:
+    begins = {transaction.gtid: f"{LOG.name}:{transaction.offset}" for transaction in open_log(LOG)}
+    shown = lines("--full", *options)
+    heads = {gtid: head.split()[-1] for head, gtid in pairwise(shown) if gtid in begins}
+    assert heads
+    assert heads.items() <= begins.items()
+
+
+def test_text_of_a_damaged_log_ends_where_its_rows_end(tmp_path: Path) -> None:
+    log = tmp_path / "binlog.000001"
+    whole = (LOGS / "mysql-9.7.000001").read_bytes()
+    log.write_bytes(whole[:3100] + bytes(8) + whole[3108:])
+    ended = paraply("rows", log)
+    assert ended.returncode == 3
+    assert "binlog.000001:754" in ended.stdout
 
 
 @pytest.mark.parametrize(
