@@ -18,9 +18,10 @@ from paraply.schema.ddl.rules import Rules
 if TYPE_CHECKING:
     from paraply._native import Statement, Transaction
 
-__all__ = ["StatementText", "decode_logged", "decode_statement", "hide_passwords", "read_statement_text"]
+__all__ = ["StatementText", "decode_logged", "decode_statement", "hide_passwords", "read_statement_text", "statement_start"]
 
 NEWEST = (9, 7, 0)
+_LONGEST = 120
 
 #: Start of a statement that may hold a password: of an account, a role, a server or a source; comments may stand before and inside.
 _SPACE = r"(?:\s|/\*.*?\*/)"
@@ -156,6 +157,16 @@ def _charset_name(statement: Statement, *, mariadb: bool) -> str | None:
     known = collations("mariadb" if mariadb else "mysql")
     name = known.name(numbers[0])
     return None if name is None else known.charset_of.get(name)
+
+
+def statement_start(sql: str) -> str:
+    """Return the start of a statement in one line, for the end of a message; without passwords.
+
+    >>> statement_start("DROP  TABLE   item"), statement_start(f"SELECT {'x' * 200}")[-9:]
+    ('DROP TABLE item', 'xxxxx ...')
+    """
+    text = hide_passwords(" ".join(sql.split()))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
 
 
 def hide_passwords(sql: str) -> str:

@@ -91,6 +91,16 @@ def test_r13_what_cannot_be_decided_stops(filters: Filters, sql: str) -> None:
         wants(filters, sql)
 
 
+def test_the_message_ends_with_the_statement_and_says_where_it_was_cut() -> None:
+    columns = ", ".join(f"c{n} VARCHAR(10) DEFAULT 'open'" for n in range(9))
+    with pytest.raises(LogNotUnderstood) as error:
+        wants(SHOP, f"DROP TABLE shop.item, other.item /* {columns} */")
+    advice, statement = error.value.message.split("; the statement is: ")
+    assert "DROP" not in advice
+    assert statement.startswith("DROP TABLE shop.item, other.item")
+    assert statement.endswith(" ...")
+
+
 def test_a_statement_that_is_not_understood_goes_with_the_databases_that_the_source_names() -> None:
     assert wants(SHOP, "FROBNICATE EVERYTHING", updated_databases=["shop"])
     assert not wants(SHOP, "FROBNICATE EVERYTHING", updated_databases=["other"])

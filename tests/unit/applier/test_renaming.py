@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -12,6 +12,9 @@ from paraply.applier.selection.filters import parse_filters
 from paraply.applier.selection.renaming import Renaming, gtid_mode_of, parse_renames
 from paraply.errors import UsageError
 from paraply.targets.protocol import Capabilities, Target
+
+if TYPE_CHECKING:
+    from paraply._native import Transaction
 
 TABLE = "shop.orders=restore.orders"
 
@@ -71,6 +74,16 @@ def test_filters_are_seen_by_the_names_of_the_target() -> None:
     renaming = Renaming(parse_renames((), [TABLE]), parse_filters(tables=["shop.orders", "shop.lines"]))
     assert [renaming.chooses("restore", "orders"), renaming.chooses("shop", "orders")] == [True, False]
     assert [renaming.chooses("shop", "lines"), renaming.chooses("shop", "other")] == [True, False]
+
+
+def test_a_refusal_gives_the_reason_first_and_the_statement_last() -> None:
+    columns = ", ".join(f"c{n} VARCHAR(10) DEFAULT 'open'" for n in range(9))
+    sql = f"CREATE TABLE shop.orders (id INT PRIMARY KEY, {columns}, FOREIGN KEY (id) REFERENCES shop.customers (id))"
+    transaction = cast("Transaction", SimpleNamespace(file="binlog.000001", offset=4, gtid="0-1-7"))
+    error = Renaming._refused(transaction, "the foreign key to shop.customers would tie the tables", sql)
+    assert error.message.startswith("the names in a statement cannot be replaced: the foreign key to shop.customers would tie the tables;")
+    assert error.message.endswith("...")
+    assert "; the statement is: CREATE TABLE shop.orders (" in error.message
 
 
 def test_the_identity_of_the_progress_holds_the_renames() -> None:

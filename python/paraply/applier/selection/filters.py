@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from paraply.errors import LogNotUnderstood, UsageError
-from paraply.logs.statement_text import decode_logged
+from paraply.logs.statement_text import decode_logged, statement_start
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.parse import parse, touched_table
 from paraply.schema.ddl.rules import Rules
@@ -193,9 +193,9 @@ class Filters:
         else:
             answer = self._of_parsed(parsed, sql, rules, statement.database)
         if answer is None:
-            text = " ".join(sql.split())
             touched = "tables inside and outside of the filters" if self else "paraply's own tables, which are left out, and others"
-            raise self._undecided(transaction, f"the statement may touch {touched}: {text[:120]}", advice if self else _OWN_ADVICE)
+            advice = advice if self else _OWN_ADVICE
+            raise self._undecided(transaction, f"the statement may touch {touched}", f"{advice}; the statement is: {statement_start(sql)}")
         return answer
 
     @staticmethod

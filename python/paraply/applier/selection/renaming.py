@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Literal, cast
 
 from paraply.errors import LogNotUnderstood, UsageError
-from paraply.logs.statement_text import read_statement_text
+from paraply.logs.statement_text import read_statement_text, statement_start
 from paraply.schema.ddl.renamed import CannotRename, RenamedStatement, rename_statement
 from paraply.schema.ddl.rules import Rules
 from paraply.schema.model import OWN_DATABASE, SYSTEM_DATABASES
@@ -222,11 +222,10 @@ class Renaming:
 
     @staticmethod
     def _refused(transaction: Transaction, reason: str, text: str) -> LogNotUnderstood:
-        sql = " ".join(text.split())
-        named = f": {sql[:120]}" if sql else ""
+        named = f"; the statement is: {statement_start(text)}" if text else ""
         return LogNotUnderstood(
-            f"the names in a statement cannot be replaced{named}: {reason}; or stop before it with --stop-before, run what you need of it"
-            " by hand, and go on after it with --start-after on a new --channel",
+            f"the names in a statement cannot be replaced: {reason}; or stop before it with --stop-before, run what you need of it"
+            f" by hand, and go on after it with --start-after on a new --channel{named}",
             file=transaction.file,
             position=transaction.offset,
             gtid=transaction.gtid,
