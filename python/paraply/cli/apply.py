@@ -317,16 +317,20 @@ def report_json(report: ApplyReport) -> dict[str, Any]:
 
 
 def show(report: ApplyReport, *, costs: bool = False) -> None:
-    """Print the report for people, with the CPU time of each stage if ``costs``."""
+    """Print the report for people, with the CPU time of each stage if ``costs``; as an event if events are JSON objects."""
     from paraply.observe.conflicts import conflict_lines
 
     rate = report.transactions / report.seconds if report.seconds else 0.0
     skipped = f", {report.skipped:,} skipped" if report.skipped else ""
     reconnects = f", {counted(report.reconnects, 'new connection')} after lost ones" if report.reconnects else ""
-    output.console.print(
+    first = (
         f"{counted(report.transactions, 'transaction')} ({counted(report.rows, 'row')}) in {report.seconds:.2f} s, {rate:,.0f}/s, "
         f"{counted(report.commits, 'commit')}{skipped}, {counted(report.retries, 'retry', 'retries')}{reconnects}"
     )
+    if output.as_objects and output.write_event is not None:
+        output.write_event("info", "report", first, report_json(report))
+        return
+    output.console.print(first)
     if report.filtered:
         many = counted(report.filtered, "transaction was", "transactions were")
         by = "" if report.own_left_out else " by the filters"

@@ -11,17 +11,19 @@ from pathlib import Path
 import pytest
 from command_line import paraply
 
+from paraply.cli.apply import show
 from paraply.cli.terminal import events, output
 from paraply.cli.terminal.events import ProgressEvents, begin_events
 from paraply.cli.terminal.progress import apply_line
 from paraply.errors import ApplyFailed, ConnectionFailed
-from paraply.observe.counters import Counters
+from paraply.observe.counters import ApplyReport, Counters
 
 
 @pytest.fixture(autouse=True)
 def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(output, "write_event", None)
     monkeypatch.setattr(output, "as_lines", False)
+    monkeypatch.setattr(output, "as_objects", False)
     yield
     logger = logging.getLogger("paraply")
     logger.setLevel(logging.NOTSET)
@@ -88,6 +90,20 @@ def test_progress_is_an_event_every_ten_seconds_while_something_is_committed(
     found = [json.loads(text) for text in lines(capsys)]
     assert [one["transactions"] for one in found] == [10, 21]
     assert (found[0]["event"], found[0]["rows"], found[0]["rate"]) == ("progress", 7, 1.235)
+
+
+@pytest.mark.parametrize(("form", "objects"), [("json", True), ("text", False)])
+def test_the_report_of_a_run_is_an_event_where_events_are_objects(form: str, objects: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    begin_events(form, quiet=True)
+    show(ApplyReport(transactions=25, rows=27, commits=3, seconds=0.5, notes=["a note"]))
+    printed = capsys.readouterr()
+    if not objects:
+        assert printed.out.startswith("25 transactions (27 rows) in 0.50 s")
+        return
+    event = json.loads(printed.err)
+    assert printed.out == ""
+    assert (event["level"], event["event"], event["transactions"], event["notes"]) == ("info", "report", 25, ["a note"])
+    assert event["text"].startswith("25 transactions (27 rows) in 0.50 s")
 
 
 def test_a_quiet_command_has_no_progress() -> None:

@@ -82,7 +82,7 @@ def begin_events(form: str | None, *, quiet: bool) -> None:
     logger.addHandler(_handler)
     logger.setLevel(level)
     output.write_event = write_event if form is not None else None
-    output.as_lines = form is not None
+    output.as_lines, output.as_objects = form is not None, form == "json"
 
 
 def write_event(level: str, event: str, text: str, fields: Mapping[str, Any] | None = None) -> None:

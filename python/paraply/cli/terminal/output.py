@@ -85,6 +85,9 @@ write_event: Callable[[str, str, str, Mapping[str, Any] | None], None] | None = 
 as_lines: bool = False
 """True if progress is asked for as lines, on a terminal too."""
 
+as_objects: bool = False
+"""True if events are JSON objects."""
+
 debug_before_command: ContextVar[bool] = ContextVar("debug_before_command", default=False)
 """True if ``--debug`` stands before the command's name."""
 
