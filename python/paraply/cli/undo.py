@@ -97,7 +97,7 @@ def undo(
         if run is None:
             return {}
         if not as_json:
-            show_dependents(run.report)
+            show_refused(run.report)
         return run.report.as_json()
 
     output.run("undo", body, as_json=as_json, debug=debug, so_far=so_far)
@@ -164,6 +164,15 @@ def show(report: UndoReport, dependents: str, sql: Path | None) -> None:
         output.console.print(f"{which}, because these transactions use the rows:")
         for table, key in report.kept_rows[:_LISTED]:
             output.console.print(f"  {escape(table_for_people(table))} {escape(key)}", soft_wrap=True)
+
+
+def show_refused(report: UndoReport) -> None:
+    """Print the dependents of transactions that were not undone, after the error."""
+    if not report.dependent_count:
+        return
+    which = counted(report.dependent_count, "later transaction depends", "later transactions depend")
+    output.console.print(f"{which} on what was to be undone:")
+    show_dependents(report)
 
 
 def show_dependents(report: UndoReport) -> None:
