@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -20,6 +21,7 @@ from paraply.applier.via_replication.server import SourceServer, last_committed_
 from paraply.errors import ParaplyError, UsageError
 from paraply.targets.url import parse_url
 
+LOG = Path(__file__).parents[2] / "rust/binlog/tests/data/mysql-9.7-anonymous.binlog"
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
 
@@ -161,3 +163,10 @@ def test_r21a_what_does_not_go_together_is_refused(options: dict[str, Any], reas
 def test_other_targets_are_refused(demo_log: Any) -> None:
     with pytest.raises(UsageError, match="needs a target of MySQL"):
         Applier([demo_log], make_target("postgresql://127.0.0.1:1/x"), via="replication").run()
+
+
+@pytest.mark.parametrize("gtid", ["auto", "preserve"])
+def test_a_log_without_gtids_is_sent_to_the_way_that_it_has(gtid: Any) -> None:
+    applier = Applier([LOG], make_target("mysql://app@127.0.0.1:1"), via="replication", gtid=gtid)
+    with pytest.raises(UsageError, match="needs GTIDs, but the log's transactions carry none; use --via sessions"):
+        applier.run()

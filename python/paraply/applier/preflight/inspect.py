@@ -345,6 +345,8 @@ def _gtid_texts(paths: Sequence[str]) -> Iterator[str]:
 def _refuse_without_gtids(options: Options) -> None:
     if options.start_after:
         raise UsageError("--start-after names GTIDs, but the log's transactions carry none")
+    if options.by_replication:
+        raise UsageError("--via replication needs GTIDs, but the log's transactions carry none; use --via sessions")
     if options.gtid in ("preserve", "record"):
         raise UsageError(f"--gtid {options.gtid} needs GTIDs, but the log's transactions carry none; use --gtid none")
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["TableChecker", "TargetColumn", "check_server", "compare_columns", "generated_refusal", "refuse_engine", "words_of"]
 
 _TRANSACTIONAL = frozenset({"innodb", "ndbcluster", "ndb", "rocksdb", "tokudb"})
+#: Databases of the server's own tables, whose engine is the server's choice.
+_OF_SERVER = frozenset({"mysql", "sys"})
 
 _VERSIONED, _ROW_END = "SYSTEM VERSIONED", "ROW END"
 #: First version in which current rows of MariaDB's system-versioned tables end in 2106; before, they end in 2038.
@@ -51,7 +53,10 @@ class TableChecker:
     At the start, all workers need the same few tables. One worker compares a table, and the others wait for the result.
     """
 
-    def __init__(self, server: ServerKind = _ANY, *, allow_nontransactional: bool, names: NameCase | None = None) -> None:
+    def __init__(
+        self, server: ServerKind = _ANY, *, allow_nontransactional: bool, names: NameCase | None = None, has_gtids: bool = True
+    ) -> None:
+        self._has_gtids = has_gtids
         self._mariadb = server.mariadb
         self._version = server.version
         self._allow_nontransactional = allow_nontransactional
@@ -74,7 +79,7 @@ class TableChecker:
     def of(cls, connection: Connection, server: ServerKind, plan: ApplyPlan) -> TableChecker:
         """Return the checker of an apply."""
         names = NameCase.read(connection, plan.lower_case_table_names)
-        return cls(server, allow_nontransactional=plan.allow_nontransactional, names=names)
+        return cls(server, allow_nontransactional=plan.allow_nontransactional, names=names, has_gtids=plan.has_gtids)
 
     def forget(self, words: Set[str] | None = None) -> None:
         """Discard the results for tables that a DDL may have changed.
@@ -201,12 +206,7 @@ class TableChecker:
         except ServerError:  # a server without functional indexes
             return
         if to_int(rows[0][0]) == more:
-            raise SchemaMismatch(
-                "the log's rows also hold the hidden columns of the table's functional indexes, as those of MySQL 8.0.13 to 8.0.17 do,"
-                " which a server takes from its own replication only: replay this log with --via replication, or leave the table out"
-                " with --exclude-table",
-                table=name,
-            )
+            raise hidden_refusal(name, has_gtids=self._has_gtids)
 
     def _note_sequence(self, table_map: TableMap, table_type: str) -> None:
         key = (table_map.database, table_map.table)
@@ -250,13 +250,42 @@ def refuse_engine(table: str, engine: str, *, allowed: bool) -> None:
 
     Raises:
         SchemaMismatch: The engine has no transactions, and the user does not accept that.
+
+    >>> refuse_engine("mysql.time_zone_name", "Aria", allowed=False)
+    Traceback (most recent call last):
+    ...
+    paraply.errors.SchemaMismatch: the table's engine Aria has no transactions, ... --exclude-database mysql, or give that up ...
     """
     if engine.lower() not in _TRANSACTIONAL and not allowed:
+        database = table.partition(".")[0]
+        way = f"leave the server's own tables out with --exclude-database {database}" if database in _OF_SERVER else "convert it to InnoDB"
         raise SchemaMismatch(
             f"the table's engine {engine} has no transactions, so that nothing could be applied exactly once:"
-            " convert it to InnoDB, or give that up with --allow-nontransactional",
+            f" {way}, or give that up with --allow-nontransactional",
             table=table,
         )
+
+
+def hidden_refusal(table: str, *, has_gtids: bool) -> SchemaMismatch:
+    """Return the error for rows that hold the hidden columns of functional indexes.
+
+    Args:
+        table: ``database.table``.
+        has_gtids: Whether the log has GTIDs, without which ``--via replication`` does not take it.
+
+    >>> str(hidden_refusal("shop.t", has_gtids=False)).partition("only: ")[2]
+    'leave the table out with --exclude-table, and copy it otherwise; the log has no GTIDs, as --via replication needs (table shop.t)'
+    """
+    way = (
+        "replay this log with --via replication, or leave the table out with --exclude-table"
+        if has_gtids
+        else "leave the table out with --exclude-table, and copy it otherwise; the log has no GTIDs, as --via replication needs"
+    )
+    return SchemaMismatch(
+        "the log's rows also hold the hidden columns of the table's functional indexes, as those of MySQL 8.0.13 to 8.0.17 do,"
+        f" which a server takes from its own replication only: {way}",
+        table=table,
+    )
 
 
 def generated_refusal(table: str, column: str) -> SchemaMismatch:
