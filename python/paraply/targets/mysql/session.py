@@ -175,10 +175,25 @@ class MySqlSession:
                 raise ConnectionLost(f"the statement was interrupted, and it is not known what it did: {error.message}") from None
             self.rollback()
             found = self.explained(error, block)
+            if isinstance(error, ServerError):
+                found = self._explained_account(found, error, block)
             name_way_on(found)
             raise found from None
         self._context.forget_tables(runner.words)
         self._context.ledger.acknowledge(block, self.slot)
+
+    def _explained_account(self, found: ParaplyError, error: ServerError, block: Block) -> ParaplyError:
+        """Return the error of a statement about accounts with the statement and the ways on; other errors as they are."""
+        from paraply.targets.mysql.ddl.account_refusal import explain_account_refusal
+        from paraply.targets.mysql.preflight.privileges import account
+
+        def user() -> str:
+            try:
+                return account(self._connection)
+            except ParaplyError:  # the refusal is what matters
+                return "that user"
+
+        return explain_account_refusal(found, error, block, self._context.server, user)
 
     def _execute_xa(self, block: Block) -> None:
         """Run a part of an XA transaction (R35)."""
