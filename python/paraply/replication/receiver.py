@@ -20,6 +20,11 @@ _log = logging.getLogger("paraply.replication")
 _FIRST_WAIT = 0.25
 _LONGEST_WAIT = 5.0
 _FATAL = 1236
+_PURGED = (
+    "; if an archive of the source has the missing transactions, run paraply apply ARCHIVE with the same --to, --channel and filters"
+    " (into MySQL and MariaDB with the channel's GTID mode, as --gtid preserve), and start again; otherwise restore a newer backup into the"
+    " target, and name what it holds with --start-after"
+)
 """Error by which the source refuses the requested log."""
 _DENIED = (1045, 1142, 1227)
 
@@ -187,7 +192,7 @@ def _advice(message: str) -> str:
     text = f"the source does not send its log: {message.rstrip('.')} (error {_FATAL})"
     lowered = message.lower()
     if "purged" in lowered or "could not find gtid state" in lowered:
-        return text + "; restore a newer backup into the target, and name what it holds with --start-after"
+        return text + _PURGED
     if "more transactions than" in lowered or "not in the" in lowered:
         return text + "; the target holds transactions that this source never had: replicate from the right one"
     if "same server" in lowered or "server_uuid" in lowered:
