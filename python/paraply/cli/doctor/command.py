@@ -16,11 +16,12 @@ from paraply.cli.doctor.finding import Finding, error
 from paraply.cli.doctor.here import check_here
 from paraply.cli.options import AsJson, Debug, DefaultsFile, GtidMode
 from paraply.cli.terminal import output
-from paraply.errors import ChecksFailed, ConnectionFailed, UsageError
+from paraply.errors import ChecksFailed, ConnectionFailed, ParaplyError, UsageError
 
 if TYPE_CHECKING:
     from paraply.cli.doctor.mysql_target import GtidName
     from paraply.cli.doctor.server import CheckedServer
+    from paraply.targets.channel_status import ChannelStatus
 
 __all__ = ["doctor"]
 
@@ -76,6 +77,7 @@ def examined(source: str | None, to: str | None, defaults: str | None, gtid: Gti
 
     found: list[Finding] = []
     servers: dict[str, CheckedServer] = {}
+    purged = ""
 
     def of_mysql(where: str, url: str, check: Callable[[CheckedServer], list[Finding]]) -> list[Finding]:
         from paraply.cli.doctor.server import CheckedServer
@@ -91,20 +93,40 @@ def examined(source: str | None, to: str | None, defaults: str | None, gtid: Gti
         from paraply.replication import parse_source
 
         parse_source(source, defaults_file=defaults)
-        found += _at("source", _reached(lambda: of_mysql("source", source, check_source)))
+
+        def of_source(server: CheckedServer) -> list[Finding]:
+            nonlocal purged
+            from paraply.cli.doctor.purged import purged_gtids
+
+            purged = purged_gtids(server)
+            return check_source(server)
+
+        found += _at("source", _reached(lambda: of_mysql("source", source, of_source)))
     if to is not None and to.partition(":")[0].lower() in ("mysql", "mariadb"):
         from paraply.cli.doctor.mysql_target import check_mysql_target, compare_servers
 
-        found += _at("target", _reached(lambda: of_mysql("target", to, lambda server: check_mysql_target(server, gtid))))
+        def of_target(server: CheckedServer) -> list[Finding]:
+            from paraply.cli.doctor.purged import compare_purged, own_gtids
+            from paraply.targets.mysql.progress.channel_status import read_channels
+
+            checked = check_mysql_target(server, gtid, servers.get("source"))
+            channels = readable(lambda: read_channels(server.connection)) if purged else []
+            return [*checked, *compare_purged(purged, own_gtids(server), channels, preserves=True)]
+
+        found += _at("target", _reached(lambda: of_mysql("target", to, of_target)))
         if len(servers) == 2:
             found += _at("target", compare_servers(servers["source"], servers["target"]))
     elif to is not None:
-        found += _at("target", _reached(lambda: of_postgres(to)))
+        found += _at("target", _reached(lambda: of_postgres(to, purged)))
     return found
 
 
-def of_postgres(url: str) -> list[Finding]:
+def of_postgres(url: str, purged: str = "") -> list[Finding]:
     """Return what is found on a PostgreSQL.
+
+    Args:
+        url: The target.
+        purged: GTIDs that are in no log of the source.
 
     Raises:
         UsageError: The URL is not one of PostgreSQL.
@@ -113,10 +135,21 @@ def of_postgres(url: str) -> list[Finding]:
 
     make_target(url)  # reports a wrong URL or a missing package
     from paraply.cli.doctor.postgres_target import check_postgres_target
+    from paraply.cli.doctor.purged import compare_purged
     from paraply.targets.postgres.connection import PgConnection
+    from paraply.targets.postgres.progress.channel_status import read_channels
 
     with closing(PgConnection(url, name="paraply doctor")) as connection:
-        return check_postgres_target(connection)
+        channels = readable(lambda: read_channels(connection)) if purged else []
+        return [*check_postgres_target(connection), *compare_purged(purged, "", channels, preserves=False)]
+
+
+def readable(channels: Callable[[], list[ChannelStatus]]) -> list[ChannelStatus]:
+    """Return the channels of a target; none if the user may not read them, which another finding says."""
+    try:
+        return channels()
+    except ParaplyError:
+        return []
 
 
 def _reached(check: Callable[[], list[Finding]]) -> list[Finding]:

@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from paraply.cli.doctor.finding import Finding, error, few, good, warning
+from paraply.cli.doctor.purged import has_gtids
 from paraply.errors import ParaplyError, ServerError
-from paraply.targets.mysql.gtid_mode import choose_mode, read_facts
 from paraply.targets.mysql.preflight.privileges import check_user
 from paraply.targets.mysql.preflight.table_check import check_server
+from paraply.targets.mysql.progress.store import ProgressStore
+from paraply.targets.mysql.replica_mode import choose
 from paraply.targets.mysql.scheduled_events import scheduled_events
 from paraply.targets.protocol import ApplyPlan
 from paraply.wording import counted
@@ -28,14 +30,15 @@ _TRIGGERS = (
 )
 
 
-def check_mysql_target(server: CheckedServer, gtid: GtidName = "auto") -> list[Finding]:
+def check_mysql_target(server: CheckedServer, gtid: GtidName = "auto", source: CheckedServer | None = None) -> list[Finding]:
     """Return what is found on a target.
 
     Args:
         server: The target.
         gtid: The GTID mode that is meant to be used.
+        source: The source of a replication, which may take another mode than an apply; None for an apply.
     """
-    found = [server.version_finding(), *_settings(server), *_mode(server, gtid), *server.clock_findings(), *server.table_findings()]
+    found = [server.version_finding(), *_settings(server), *_mode(server, gtid, source), *server.clock_findings(), *server.table_findings()]
     triggers = server.names(_TRIGGERS)
     if triggers:
         many = counted(len(triggers), "trigger does", "triggers do")
@@ -60,15 +63,19 @@ def _settings(server: CheckedServer) -> list[Finding]:
     return found
 
 
-def _mode(server: CheckedServer, gtid: GtidName) -> list[Finding]:
+def _mode(server: CheckedServer, gtid: GtidName, source: CheckedServer | None) -> list[Finding]:
     """Check the GTID mode, and the privileges that it needs."""
-    plan = ApplyPlan(channel="default", fingerprint="", workers=4, gtid_mode=gtid, has_gtids=True, mariadb=server.kind.mariadb)
+    plan = ApplyPlan(
+        channel="default", fingerprint="", workers=4, gtid_mode=gtid, mariadb=server.kind.mariadb, live=source is not None,
+        has_gtids=source is None or has_gtids(source),
+    )  # fmt: skip
     try:
-        mode = choose_mode(plan, read_facts(server.connection, server.kind), server.kind)
+        mode = choose(server.connection, plan, server.kind, ProgressStore(plan.channel))
         check_user(server.connection, server.kind, mode)
     except ParaplyError as refusal:
         return [_of_refusal("privileges", refusal)]
-    found = [good("privileges", f"sufficient for --gtid {mode.name}, apart from those on the log's own tables")]
+    taken = f"--gtid {mode.name}" if source is None or gtid != "auto" else f"--gtid {mode.name}, which replicate takes here"
+    found = [good("privileges", f"sufficient for {taken}, apart from those on the log's own tables")]
     if not server.kind.mariadb and server.variables.get("gtid_mode", "OFF").upper() != "ON":
         text = "is not ON; only --gtid none is possible, in which the target logs the replay under GTIDs of its own or none"
         found.append(warning("gtid_mode", text, server.gtid_statements()))
