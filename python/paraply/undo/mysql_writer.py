@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from paraply.errors import ApplyFailed, ConnectionLost, ParaplyError, ServerError, TemporaryFailure, UndoRefused
 from paraply.schema.readers.live import read_tables
 from paraply.targets.mysql.errors import explain
-from paraply.targets.mysql.preflight.privileges import read_grants
+from paraply.targets.mysql.preflight.privileges import Lack, account, lack_message, read_grants
 from paraply.targets.mysql.row_sql import ROW_SETTINGS
 from paraply.targets.mysql.sql import identifier, name_literal, query_all, query_each, rows_of, text_literal, to_int, to_text
 from paraply.targets.mysql.target import connect
@@ -117,7 +117,8 @@ class MySqlWriter:
             self._use = [f"USE {identifier(database)}"]
             full = f"{database}.{name}"
             if not grants.has("TRIGGER", database, name):
-                raise UndoRefused("the user lacks the privilege TRIGGER, without which triggers of the table cannot be seen", table=full)
+                lack = Lack("TRIGGER", f"{identifier(database)}.{identifier(name)}", "to see whether triggers would fire")
+                raise UndoRefused(lack_message([lack], account(self._connection)), table=full)
             where = f"event_object_schema={name_literal(database)} AND event_object_table={name_literal(name)}"
             found = rows_of(self._connection.query(f"SELECT trigger_name FROM information_schema.triggers WHERE {where}"))
             if found:
