@@ -16,7 +16,9 @@ from paraply.errors import SchemaMismatch, ServerError, UsageError
 from paraply.logs.stop_point import parse_stop
 from paraply.observe.counters import ApplyReport
 from paraply.targets.mysql.errors import explain
-from paraply.targets.mysql.preflight.table_check import TargetColumn, compare_columns
+from paraply.targets.mysql.preflight.table_check import TableChecker, TargetColumn, compare_columns, refuse_engine
+from paraply.targets.mysql.server_version import ServerKind
+from paraply.targets.protocol import ApplyPlan
 
 
 def run_plan(held: str = "", *, resumed: bool = True) -> RunPlan:
@@ -60,3 +62,20 @@ def test_a_length_of_utf8_names_old_mode() -> None:
 def test_a_missing_parent_names_the_filter() -> None:
     for code in (1452, 1824):
         assert "filter" in str(explain(ServerError("failed", code), file=None, position=None, gtid=None))
+
+
+@pytest.mark.parametrize("has_gtids", [True, False])
+def test_hidden_columns_name_the_targets_replication_only_to_a_log_that_it_takes(has_gtids: bool) -> None:
+    one: Any = SimpleNamespace(query=lambda sql: [(None, [(1,)])])
+    checker = TableChecker.of(one, ServerKind(False, (9, 7, 4)), ApplyPlan("c", "f", 4, has_gtids=has_gtids))
+    with pytest.raises(SchemaMismatch, match="hidden columns") as refused:
+        checker._refuse_functional(one, "shop.t", "TRUE", 1)
+    assert ("replay this log with --via replication" in refused.value.message) is has_gtids
+    assert "--exclude-table" in refused.value.message
+
+
+@pytest.mark.parametrize(("table", "way"), [("mysql.time_zone_name", "--exclude-database mysql"), ("shop.old", "convert it to InnoDB")])
+def test_an_engine_without_transactions_has_the_advice_of_its_table(table: str, way: str) -> None:
+    with pytest.raises(SchemaMismatch) as refused:
+        refuse_engine(table, "Aria", allowed=False)
+    assert f"{way}, or give that up with --allow-nontransactional" in refused.value.message
