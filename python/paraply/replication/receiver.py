@@ -20,13 +20,13 @@ _log = logging.getLogger("paraply.replication")
 _FIRST_WAIT = 0.25
 _LONGEST_WAIT = 5.0
 _FATAL = 1236
+"""Error by which the source refuses the requested log."""
+_DENIED = (1045, 1142, 1227)
 _PURGED = (
     "; if an archive of the source has the missing transactions, run paraply apply ARCHIVE with the same --to, --channel and filters"
     " (into MySQL and MariaDB with the channel's GTID mode, as --gtid preserve), and start again; otherwise restore a newer backup into the"
     " target, and name what it holds with --start-after"
 )
-"""Error by which the source refuses the requested log."""
-_DENIED = (1045, 1142, 1227)
 
 
 class Receiver:

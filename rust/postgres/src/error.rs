@@ -29,8 +29,8 @@ pub enum RenderError {
     /// A log of MySQL 8.0.13 to 8.0.17, whose row events hold a hidden column for each functional index.
     #[error(
         "the log's rows of {table} have {log} columns, the known definition has {known}: row events of MySQL 8.0.13 to \
-         8.0.17 also hold the hidden columns of functional indexes, which are not told apart here; replay this log through \
-         the replication of a MySQL server (--via replication), or leave the table out with --exclude-table"
+         8.0.17 also hold the hidden columns of functional indexes, which are not told apart here; leave the table out with \
+         --exclude-table, or replay a log with GTIDs through the replication of a MySQL server (--via replication)"
     )]
     HiddenColumns {
         /// The table.
