@@ -337,7 +337,7 @@ class Replication:
         with self._make_target() as target:
             found = target.inspect(plan)
         if found.mode_note:
-            self._remarks.note(found.mode_note)
+            (self._remarks.warn if found.mode_is_fallback else self._remarks.note)(found.mode_note)
         return found.progress
 
     def _complete(self, progress: Progress, plan: ApplyPlan) -> None:

@@ -143,6 +143,7 @@ class Inspection:
         runs_events: Whether the target runs scheduled events.
         history: GTIDs that the target wrote or holds by its own account, and its server id; only for a plan with renames.
         mode_note: Remark about the GTID mode.
+        mode_is_fallback: Whether the remark is a warning: the preferred mode is not possible.
         shares_own_database: Whether the database of paraply's own tables has tables of other owners.
     """
 
@@ -156,6 +157,7 @@ class Inspection:
     runs_events: bool = False
     history: tuple[GtidSet, int] | None = None
     mode_note: str = ""
+    mode_is_fallback: bool = False
     shares_own_database: bool = False
 
 

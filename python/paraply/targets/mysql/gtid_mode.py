@@ -139,6 +139,8 @@ class GtidMode:
     statements_before = (1, 1)
     #: Remark about the mode for the user.
     note = ""
+    #: Whether the mode that the plan prefers is not possible; the note says why.
+    is_fallback = False
 
     @property
     def keeps_out(self) -> bool:

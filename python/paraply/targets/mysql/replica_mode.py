@@ -44,6 +44,7 @@ def choose(connection: Connection, plan: ApplyPlan, server: ServerKind, store: P
             mode = choose_mode(replace(plan, gtid_mode=cast("_Name", kept)), facts, server)
         except UsageError as error:  # replicas were attached to a target in mode record
             mode = choose_mode(plan, facts, server)
+            mode.is_fallback = True
             mode.note = f"GTID mode {mode.name}: the channel began with {kept}, which is not possible any more ({error.message})"
         else:
             mode.note = f"GTID mode {kept}, with which the channel began"
@@ -57,6 +58,7 @@ def choose(connection: Connection, plan: ApplyPlan, server: ServerKind, store: P
         return mode
     mode = choose_mode(plan, facts, server)
     if mode.name != "preserve":
+        mode.is_fallback = True
         mode.note = f"GTID mode {mode.name}, because preserve is not possible: {why}"
     return mode
 

@@ -79,7 +79,7 @@ def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> 
     prepared = held_xids(connection, XaStore(plan.channel)) if plan.xa else frozenset()
     return Inspection(
         progress, mode.name, mode.merges, known, writes, prepared, tuple(notes), runs_events, history=history, mode_note=mode.note,
-        shares_own_database=shares,
+        mode_is_fallback=mode.is_fallback, shares_own_database=shares,
     )  # fmt: skip
 
 
