@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from command_line import paraply, run_json
-from server.live import wait_until
-from server.test_archive import is_mariadb, server_of
+from server.test_archive import is_mariadb, purge, server_of
 
 pytestmark = pytest.mark.mysql
 
@@ -26,15 +25,6 @@ def test_logs_that_the_target_lacks_are_found(kind: str, tmp_path: Path) -> None
         if mariadb:
             target.sql("RESET MASTER")
 
-        def purge(*statements: str) -> None:
-            source.sql(*statements, "FLUSH BINARY LOGS")
-            wait_until(is_purged, "the end of the last connection that read the purged log")
-
-        def is_purged() -> bool:
-            logs = source.sql("SHOW BINARY LOGS")
-            source.sql(f"PURGE BINARY LOGS TO '{logs[-1][0]}'")
-            return len(logs) == 1
-
         def replicate() -> int:
             newest = str(source.sql(f"SELECT @@GLOBAL.{'gtid_binlog_pos' if mariadb else 'gtid_executed'}")[0][0])
             last = newest if mariadb else f"{newest.partition(':')[0]}:{newest.rpartition('-')[2]}"
@@ -47,11 +37,13 @@ def test_logs_that_the_target_lacks_are_found(kind: str, tmp_path: Path) -> None
         source.sql("CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY)")
         assert found(source, target, "purged logs") is None
         assert replicate() == 0
-        purge()
+        source.sql("FLUSH BINARY LOGS")
+        purge(source)
         held = found(source, target, "purged logs")
         assert held is not None
         assert held["level"] == "good"
-        purge("INSERT INTO shop.t VALUES (1)")
+        source.sql("INSERT INTO shop.t VALUES (1)", "FLUSH BINARY LOGS")
+        purge(source)
         lacking = found(source, target, "purged logs")
         assert lacking is not None
         assert (lacking["level"], lacking["text"].endswith("0-41-3" if mariadb else ":3")) == ("error", True), lacking
@@ -60,7 +52,7 @@ def test_logs_that_the_target_lacks_are_found(kind: str, tmp_path: Path) -> None
 
     with server_of(kind) as source, server_of(kind, "--server-id=42") as target:
         source.sql("CREATE DATABASE shop", "FLUSH BINARY LOGS")
-        source.sql(f"PURGE BINARY LOGS TO '{source.sql('SHOW BINARY LOGS')[-1][0]}'")
+        purge(source)
         if mariadb:
             target.sql("RESET MASTER")
         empty = found(source, target, "purged logs")

@@ -12,6 +12,7 @@ import pytest
 from command_line import Outcome, paraply, run_json
 from own_mysql import OwnMySql, running_mysql
 from server.replay import PostgresPlace
+from server.test_archive import purge
 from servers import LocalServer
 
 pytestmark = [pytest.mark.mysql, pytest.mark.timeout(300)]
@@ -60,8 +61,8 @@ def filled(source: LocalServer, rows: int = 3) -> str:
 def purged(source: LocalServer) -> None:
     """Write a transaction and purge the log that has it, which no relay log can have received; write one more."""
     source.sql("INSERT INTO shop.t VALUES (98)", "FLUSH BINARY LOGS")
-    last = str(source.sql("SHOW BINARY LOGS")[-1][0])
-    source.sql(f"PURGE BINARY LOGS TO '{last}'", "INSERT INTO shop.t VALUES (99)")
+    purge(source)
+    source.sql("INSERT INTO shop.t VALUES (99)")
 
 
 def replicated(source: LocalServer, to: str, relay: Path, *options: str) -> Outcome:
