@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,17 +30,25 @@ def filled(rows: int) -> list[str]:
     ]
 
 
+_MEASURED = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(code)
+"""
+
+
 def peak(logs: list[Path], url: str, *options: str) -> float:
-    """Applies logs; gives the most megabytes that the command had in memory."""
+    """Apply logs; return the most megabytes that the command had in memory.
+
+    A small process starts the command and measures it: Linux counts the memory of the process that starts a command as the command's own.
+    """
     first, *more = logs
-    process = subprocess.Popen(command(first, url, *map(str, more), *options), stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    report = json.loads(process.stdout.read())
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stdout.close()
-    assert report["status"] == "done", report
-    return usage.ru_maxrss / 1024
+    apply = command(first, url, *map(str, more), *options)
+    done = subprocess.run([sys.executable, "-c", _MEASURED, *apply], capture_output=True, text=True)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["status"]) == (0, "done"), report
+    return int(done.stderr.splitlines()[-1]) / 1024
 
 
 def emptied_with_log(place: SqlPlace, folder: Path) -> tuple[list[Path], object]:
