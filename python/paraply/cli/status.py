@@ -66,11 +66,11 @@ def status(
         if not as_json:
             show(found)
         troubles = {one.name: trouble for one in found if (trouble := trouble_of(one, max_lag)) is not None}
+        printed = [] if as_json else [one.name for one in found if one.state == "failed"]
         report["channels"] = [channel_json(one) | {"trouble": troubles.get(one.name)} for one in found]
         if troubles:
-            raise ChannelTrouble(
-                "; ".join(f"channel {name}: {trouble if as_json else _brief(trouble)}" for name, trouble in troubles.items())
-            )
+            words = {name: "failed; its error is in the status" if name in printed else trouble for name, trouble in troubles.items()}
+            raise ChannelTrouble("; ".join(f"channel {name}: {trouble}" for name, trouble in words.items()))
         return 0, report
 
     output.run("status", body, as_json=as_json, debug=debug, so_far=lambda: report)
@@ -108,15 +108,6 @@ def trouble_of(channel: ChannelStatus, max_lag: float | None) -> str | None:
     if lag is not None and lag > max_lag:
         return f"it lags {lag:,.0f} s, more than {max_lag:g} s{paused}"
     return None
-
-
-def _brief(trouble: str) -> str:
-    """Return the trouble of a channel whose error is printed already, in its state.
-
-    >>> _brief("failed: the source does not send its log")
-    'failed; its error is in the status'
-    """
-    return "failed; its error is in the status" if trouble.startswith("failed: ") else trouble
 
 
 def channel_json(channel: ChannelStatus) -> dict[str, Any]:
