@@ -24,7 +24,7 @@ PRIVILEGES = (
     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON paraply.* TO least@'%'",
     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP, INDEX, REFERENCES ON shop.* TO least@'%'",
 )
-"""Those of docs/how-to/privileges.md."""
+"""Privileges that docs/how-to/privileges.md asks for."""
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from unit.applier.fakes import Block, Transaction
 
     from paraply.targets.channel_status import ChannelStatus
+    from paraply.targets.protocol import StatusRow
 
 
 class Database:
@@ -266,7 +267,7 @@ class Target:
     def inspect(self, plan: ApplyPlan, *, tables: bool = False) -> Inspection:
         return Inspection(self._progress(), merges=self.merges)
 
-    def open_status_row(self, found: object = None) -> None:
+    def open_status_row(self, found: object = None) -> StatusRow | None:
         return None
 
     def open(self, plan: ApplyPlan) -> Progress:

@@ -47,7 +47,7 @@ class Place(Target):
         super().__init__()
         self.status_row = status_row
 
-    def open_status_row(self, found: object = None) -> StatusRowConnection | None:  # type: ignore[override]
+    def open_status_row(self, found: object = None) -> StatusRowConnection | None:
         return self.status_row
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from paraply._native import spend_cpu
-from paraply.cpu_time import ThreadKind, process_seconds, thread_counted, thread_seconds
+from paraply.cpu_time import ThreadKind, thread_counted, thread_seconds
 from paraply.errors import UsageError
 from paraply.observe.cpu_cost import STAGES, CpuCost, CpuMeter
 
 
 def work(seconds: float) -> None:
-    """Use CPU time."""
-    until = process_seconds() + seconds
-    while process_seconds() < until:
+    """Use CPU time of this thread: the process may have others that work meanwhile."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
         pass
 
 
