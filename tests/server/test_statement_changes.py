@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from mariadb_versions import MARIADB_VERSIONS, mariadb_of_version
+from own_mysql import running_mysql
 from server.point_in_time import apply
 from server.replay import PostgresPlace, SqlPlace
 from server.source_log import copy_binlogs
@@ -41,9 +42,22 @@ def changes_in(outcome_plan: dict[str, Any]) -> dict[str, Any]:
     return dict(changes)
 
 
-def check_plans(logs: list[Path], place: PostgresPlace) -> None:
-    """Check the dry run, its text and the apply."""
+def empty(place: PostgresPlace | SqlPlace) -> None:
+    if isinstance(place, SqlPlace):
+        place.sql("DROP DATABASE IF EXISTS mixed")
     place.empty()
+
+
+def items_of(place: PostgresPlace | SqlPlace) -> list[tuple[Any, ...]]:
+    if isinstance(place, SqlPlace):
+        return place.sql("SELECT id, n FROM mixed.item")
+    with psycopg.connect(place.url) as connection:
+        return connection.execute("SELECT id, n FROM mixed.item").fetchall()
+
+
+def check_plans(logs: list[Path], place: PostgresPlace | SqlPlace) -> None:
+    """Check the dry run, its text and the apply."""
+    empty(place)
     dry = apply(logs, place.url, "--dry-run")
     assert dry.code == 0, dry.report.get("error")
     first = changes_in(dry.report["plan"])["first"]
@@ -57,14 +71,13 @@ def check_plans(logs: list[Path], place: PostgresPlace) -> None:
     assert "STOP     4 row changes are in statement format" in said
     assert f"{first[0]['file']}:{first[0]['position']}  {STATEMENTS[0]}" in said
     assert said.index("STOP ") < said.index("error")
-    with psycopg.connect(place.url) as connection:
-        assert connection.execute("SELECT id, n FROM mixed.item").fetchall() == [(1, 1)], "all before the first of them is applied"
+    assert items_of(place) == [(1, 1)], "all before the first of them is applied"
     failed = apply(logs, place.url)
     assert failed.code == 3
     assert failed.report["error"]["position"] == first[0]["position"]
     assert any("statement format" in note for note in failed.report["notes"])
     origin, separator, number = first[0]["gtid"].rpartition(":" if ":" in first[0]["gtid"] else "-")
-    place.empty()
+    empty(place)
     stopped = apply(logs, place.url, "--stop-at", f"{origin}{separator}{int(number) - 1}")
     assert stopped.code == 0, stopped.report.get("error")
     assert not any("statement format" in note for note in stopped.report["notes"])
@@ -76,6 +89,8 @@ def test_r27_a_mixed_log_of_mariadb_is_announced(version: str, postgres_place: P
         server.sql(*TABLES, *ROWS, "SET SESSION binlog_format=MIXED", *STATEMENTS, "FLUSH BINARY LOGS")
         logs = [Path(shutil.copy(server.data / "binlog.000001", tmp_path))]
     check_plans(logs, postgres_place)
+    with mariadb_of_version(version) as target:
+        check_plans(logs, SqlPlace(target.url))
 
 
 def test_r27_statement_format_of_mysql_is_announced(postgres_place: PostgresPlace, tmp_path: Path) -> None:
@@ -89,3 +104,5 @@ def test_r27_statement_format_of_mysql_is_announced(postgres_place: PostgresPlac
         place.sql("DROP DATABASE IF EXISTS mixed")
         place.empty()
     check_plans(logs, postgres_place)
+    with running_mysql() as target:
+        check_plans(logs, SqlPlace(target.url))

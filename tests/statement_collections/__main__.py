@@ -61,6 +61,7 @@ def main() -> int:
         named = [{"collection": key[0], "pair": key[1], "results": [asdict(each) for each in every]} for key, every in results.items()]
         options.output.write_text(json.dumps(named, indent=1))
     _print_files(lines)
+    _print_not_logged(results)
     return max(print_reasons(results), _print_table(results))
 
 
@@ -122,12 +123,25 @@ def print_reasons(results: Results) -> int:
     return 1 if unnamed else 0
 
 
+def _print_not_logged(results: Results) -> None:
+    """Print why statements of the collections left nothing in the source's log; the same for each target."""
+    numbers: Counter[tuple[str, str, str]] = Counter()
+    for (collection, pair), every in results.items():
+        source = pair.partition(" to ")[0]
+        if source == pair.rpartition(" to ")[2]:
+            numbers.update((collection, source, reason) for result in every for _, reason in result.not_logged)
+    print("\n| collection | source | not logged, because the statement or the server says | statements |\n|---|---|---|---:|")
+    for (collection, source, reason), number in sorted(numbers.items(), key=lambda each: (each[0][:2], -each[1])):
+        print(f"| {collection} | {source} | {reason} | {number} |")
+
+
 def _print_table(results: Results) -> int:
     failed = False
-    print("\n| collection | pair | statements | same | refused | different |\n|---|---|---:|---:|---:|---:|")
+    print("\n| collection | pair | in the files | not logged | statements | same | refused | different |\n|---|---|" + "---:|" * 6)
     for (collection, pair), every in sorted(results.items()):
         counts = totals(every)
-        print(f"| {collection} | {pair} | {counts['statements']} | {counts['same']} | {counts['refused']} | {counts['different']} |")
+        numbers = (counts[name] for name in ("files", "not_logged", "statements", "same", "refused", "different"))
+        print(f"| {collection} | {pair} | {' | '.join(map(str, numbers))} |")
         same_family = "PostgreSQL" not in pair and not collection.startswith("binlog files")
         too_few = same_family and counts["same"] < LIMIT * counts["statements"]
         failed = failed or too_few or counts["different"] > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,14 +17,14 @@ from reader_view import differences, family_contents, postgres_differences, user
 from servers import LocalServer
 
 from .found import Unit
-from .source import Taken, connect, run_unit, wipe
+from .source import NotLogged, Taken, connect, run_unit, wipe
 
 __all__ = ["Family", "FamilyTarget", "PostgresTarget", "Result", "Source", "Target", "replay_unit"]
 
 _RUNS = 60
-#: Errors that say what is not taken, before anything of it is written.
 #: Reasons that lie in the statement itself, not in another one that was refused before it.
 _OF_ITSELF = re.compile(r"has no counterpart in PostgreSQL|of engine \w+ are not those")
+#: Errors that say what is not taken, before anything of it is written.
 _REFUSALS = ("LogNotUnderstood", "SchemaMismatch", "TypeNotMapped", "ValueNotStorable")
 
 
@@ -115,6 +116,7 @@ class Result:
         same: How many of them were replayed, with the source's content and definitions afterwards.
         refused: The refusals: the statement and the message.
         after: How many the source no longer took once the refused ones were left out.
+        not_logged: The statements that left nothing in the source's log, and why.
         different: What differed where the replay ended with exit code 0, or failed without a reason from the log.
     """
 
@@ -123,6 +125,22 @@ class Result:
     refused: list[tuple[str, str]] = field(default_factory=list)
     after: int = 0
     different: list[str] = field(default_factory=list)
+    not_logged: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What a source made of statements.
+
+    Attributes:
+        taken: Those that it logged.
+        not_logged: The others.
+        logs: Copies of its logs.
+    """
+
+    taken: list[Taken]
+    not_logged: list[NotLogged]
+    logs: list[Path]
 
 
 class Source:
@@ -136,10 +154,10 @@ class Source:
     def __init__(self, family: Family, folder: Path) -> None:
         self.family = family
         self.folder = folder
-        self._last: tuple[list[str], tuple[list[Taken], list[Path]]] | None = None
+        self._last: tuple[list[str], Logged] | None = None
 
-    def logged(self, statements: Sequence[str]) -> tuple[list[Taken], list[Path]]:
-        """Run statements on the emptied server, unless they are the last ones; return those that it took, and its logs."""
+    def logged(self, statements: Sequence[str]) -> Logged:
+        """Run statements on the emptied server, unless they are the last ones."""
         if self._last is None or self._last[0] != list(statements):
             self._last = None
             self._last = list(statements), _logged(self.family, statements, self.folder)
@@ -157,12 +175,18 @@ def replay_unit(unit: Unit, source: Source, target: Target) -> Result:
     statements = list(unit.statements)
     result = Result()
     for run in range(_RUNS):
-        taken, logs = source.logged(statements)
+        logged = source.logged(statements)
+        taken, logs = logged.taken, logged.logs
         if run == 0:
             result.statements = len(taken)
+            result.not_logged = [(each.statement, each.reason) for each in logged.not_logged]
         if not taken:
             break
-        outcome = run_json("apply", *logs, "--to", target.empty(), "--workers", 2, cwd=source.folder)
+        try:
+            outcome = run_json("apply", *logs, "--to", target.empty(), "--workers", 2, cwd=source.folder)
+        except subprocess.TimeoutExpired as late:
+            result.different.append(f"no end of: {' '.join(map(str, late.cmd))}")
+            break
         if outcome.code == 0:
             result.different = target.differences(source.family.server)
             result.same = 0 if result.different else min(len(taken), result.statements - len(result.refused))
@@ -181,18 +205,21 @@ def replay_unit(unit: Unit, source: Source, target: Target) -> Result:
                     result.refused.append((other.statement, reason))
     else:
         result.different.append(f"more than {_RUNS} statements are refused")
-    result.after = max(0, result.statements - result.same - len(result.refused) - len(result.different)) if result.same else 0
+    if not result.different:
+        result.after = result.statements - result.same - len(result.refused)
     return result
 
 
-def _logged(source: Family, statements: Sequence[str], folder: Path) -> tuple[list[Taken], list[Path]]:
+def _logged(source: Family, statements: Sequence[str], folder: Path) -> Logged:
     wipe(source.server.port, source.mariadb)
-    taken = list(run_unit(source.server.port, source.mariadb, statements))
+    every = list(run_unit(source.server.port, source.mariadb, statements))
     source.server.sql("FLUSH BINARY LOGS")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     logs = sorted(path for path in source.server.data.glob("binlog.0*") if re.fullmatch(r"binlog\.\d+", path.name))
-    return taken, [Path(shutil.copy(path, folder)) for path in logs]
+    taken = [each for each in every if isinstance(each, Taken)]
+    others = [each for each in every if isinstance(each, NotLogged)]
+    return Logged(taken, others, [Path(shutil.copy(path, folder)) for path in logs])
 
 
 def _known_stops(source: Source, target: Target, taken: Sequence[Taken], logs: Sequence[Path]) -> Iterator[tuple[Taken, str]]:
@@ -229,6 +256,7 @@ def totals(results: Sequence[Result]) -> Counter[str]:
     """Return the sums of a collection's results."""
     counts: Counter[str] = Counter()
     for result in results:
+        counts.update(files=result.statements + len(result.not_logged), not_logged=len(result.not_logged))
         counts.update(statements=result.statements, same=result.same, different=len(result.different))
         counts["refused"] += len(result.refused) + result.after
     return counts

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pymysql
 from pymysql.constants import CLIENT
 
-__all__ = ["Taken", "run_unit", "user_databases", "wipe"]
+__all__ = ["NotLogged", "Taken", "run_unit", "user_databases", "wipe"]
 
 Cursor = pymysql.cursors.Cursor
 
@@ -43,9 +43,28 @@ class Taken:
     end: int
 
 
+@dataclass(frozen=True)
+class NotLogged:
+    """A statement that left nothing in the source's log.
+
+    Attributes:
+        statement: Its text.
+        reason: Why: its kind, the source's error, or that it changes nothing.
+    """
+
+    statement: str
+    reason: str
+
+
 @dataclass
 class Session:
-    """A connection on which the statements of a unit run."""
+    """A connection on which the statements of a unit run.
+
+    Attributes:
+        cursor: Its cursor.
+        mariadb: True for MariaDB.
+        prepared: What was made or dropped for the present statement.
+    """
 
     cursor: Cursor
     mariadb: bool
@@ -74,8 +93,8 @@ def connect(port: int) -> pymysql.connections.Connection[Cursor]:
     )  # fmt: skip
 
 
-def run_unit(port: int, mariadb: bool, statements: Sequence[str]) -> Iterator[Taken]:
-    """Execute statements in order; yield those that the source took and logged.
+def run_unit(port: int, mariadb: bool, statements: Sequence[str]) -> Iterator[Taken | NotLogged]:
+    """Execute statements in order, and yield what became of each; pieces of a body that was cut at its ``;`` count as one.
 
     Args:
         port: Port of the source.
@@ -90,37 +109,53 @@ def run_unit(port: int, mariadb: bool, statements: Sequence[str]) -> Iterator[Ta
         while rest:
             statement = rest.pop(0)
             start = session.position()
-            if _NOT_REPLICATED.match(statement) or not _taken(session, statement, rest):
+            if _NOT_REPLICATED.match(statement):
+                yield NotLogged(statement, "reads, or is about the server itself")
                 continue
+            pieces, error = _executed(session, statement, rest)
             end = session.position()
-            if end > start:
+            if not error:
+                yield from (NotLogged(piece, "is a piece of the statement before it") for piece in rest[:pieces])
+                del rest[:pieces]
+            if error:
+                yield NotLogged(statement, error)
+            elif end == start:
+                yield NotLogged(statement, "changes nothing")
+            else:
                 yield Taken(statement, start, end)
 
 
-def _taken(session: Session, statement: str, rest: list[str]) -> bool:
-    """Execute a statement; prepare what it lacks and try again. A body that was cut at its ``;`` takes the following pieces in."""
-    relaxed = False
+def _executed(session: Session, statement: str, rest: Sequence[str]) -> tuple[int, str | None]:
+    """Execute a statement; prepare what it lacks and try again. A body that was cut at its ``;`` takes the following pieces in.
+
+    Returns:
+        How many pieces were taken in, and None, or why the source does not take the statement.
+    """
+    relaxed, pieces, reason = False, 0, ""
+    session.prepared.clear()
     for _ in range(_TRIES):
         try:
             session.execute(statement)
         except pymysql.err.MySQLError as error:
             number, text = (*error.args, 0, "")[:2]
-            if number == 1064 and rest and _HAS_BODY.match(statement):
-                statement = f"{statement};{rest.pop(0)}"
+            reason = f"the source refuses it: error {number}"
+            if number == 1064 and pieces < len(rest) and _HAS_BODY.match(statement):
+                statement = f"{statement};{rest[pieces]}"
+                pieces += 1
                 continue
             if _prepare(session, statement, int(number or 0), str(text)):
                 continue
             if relaxed or not isinstance(error, pymysql.err.DataError | pymysql.err.OperationalError | pymysql.err.ProgrammingError):
-                return False
+                break
             relaxed = True
             session.execute("SET sql_mode=''")
         else:
-            return True
+            return pieces, None
         finally:
             if relaxed:
                 with contextlib.suppress(pymysql.err.MySQLError):
                     session.execute("SET sql_mode=DEFAULT")
-    return False
+    return pieces, reason
 
 
 def _prepare(session: Session, statement: str, number: int, text: str) -> bool:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ def run_script(feature: Feature, source: MySqlFamily) -> None:
         _execute(sessions["one"], f"USE {feature.database}")
         for statement in feature.statements_for(source.version):
             if statement.close:
-                sessions.pop(statement.session).close()
+                _close(sessions.pop(statement.session), source)
                 continue
             if statement.session not in sessions:
                 sessions[statement.session] = source.connect(database=feature.database)
@@ -67,6 +68,15 @@ def run_script(feature: Feature, source: MySqlFamily) -> None:
     finally:
         for session in sessions.values():
             session.close()
+
+
+def _close(session: pymysql.connections.Connection[pymysql.cursors.Cursor], source: MySqlFamily) -> None:
+    """Close a session, and wait until the server has ended it: only then may others end its prepared XA transactions."""
+    number = session.thread_id()
+    session.close()
+    with source.connect() as connection, connection.cursor() as cursor:
+        while cursor.execute(f"SELECT 1 FROM information_schema.processlist WHERE id={number}"):
+            time.sleep(0.05)
 
 
 def _execute(session: pymysql.connections.Connection[pymysql.cursors.Cursor], text: str) -> pymysql.MySQLError | None:
