@@ -14,10 +14,11 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import paraply
+from tests.rotation import day_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +31,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 pytestmark = pytest.mark.spark
 EXAMPLES = int(os.environ.get("PARAPLY_SPARK_SEQUENCES", "2"))
+DAY = day_of_run()
+"""Seed of the sequences: each day has others."""
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 FILTERS = {
     "transactions": [
@@ -223,7 +226,8 @@ def pushdown(spark: SparkSession) -> Iterator[Callable[[bool], None]]:
 
 
 def test_sequences_of_queries_are_those_on_parquet(spark: SparkSession, data: Data, pushdown: Callable[[bool], None]) -> None:
-    @settings(max_examples=EXAMPLES)
+    @seed(DAY)
+    @settings(max_examples=EXAMPLES, derandomize=False, database=None)
     @given(
         on=st.booleans(), mode=st.sampled_from(sorted(FILTERS)), sequence=st.lists(steps, min_size=3, max_size=5), choice=st.integers(0, 9)
     )
@@ -231,6 +235,7 @@ def test_sequences_of_queries_are_those_on_parquet(spark: SparkSession, data: Da
         pushdown(on)
         run(spark, data, mode, sequence, choice)
 
+    print(f"PARAPLY_TEST_DAY={DAY}")
     hold()
 
 

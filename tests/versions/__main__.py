@@ -13,16 +13,13 @@ import sys
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from versions.kinds import PAIRS, Pair, pairs_of
 from versions.pairs import Outcome, running_pair
 from versions.results import FOLDER, Results
 from versions.scripts import Feature, chosen
-from versions.table import failures, features_of, page, summary
-
-PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "versions.md"
+from versions.table import PAGE, failures, features_of, page, summary
 
 
 def main() -> int:

@@ -12,9 +12,10 @@ from versions.pairs import Outcome
 from versions.refusals import KINDS
 from versions.scripts import Feature, all_features
 
-__all__ = ["counted", "failures", "features_of", "page", "summary"]
+__all__ = ["HEAD", "PAGE", "TAIL", "counted", "failures", "features_of", "page", "summary"]
 
 Outcomes = dict[str, dict[str, Outcome]]
+PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "versions.md"
 STATUSES = ("same", "refused", "different")
 
 HEAD = """# Versions
@@ -28,7 +29,8 @@ Afterwards definitions and rows of source and target are compared as a reader se
 PostgreSQL they are every table, column and value by [the table of types](../targets/postgresql.md#what-each-type-becomes).
 
 A MariaDB of 11.5 or later whose log goes into an older one runs with `character_set_collations=''` and
-`collation_server=utf8mb4_general_ci`, as [Limits](../limits.md#logs-that-are-refused) says: at its defaults, any DDL is refused there.
+`collation_server=utf8mb4_general_ci`, as [Limits](../limits.md#logs-that-are-refused) says: at its defaults, 10.5 refuses any DDL, and
+10.11 any DDL that names a character set.
 
 - **same**: the target shows what the source shows, in both ways.
 - **refused**: the command ended with an error for a reason that is documented; the reasons are listed below.

@@ -13,19 +13,22 @@ from paraply.targets.mysql.sql import settled
 from paraply.targets.url import parse_url
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from paraply._native import GtidSet, MySqlConnection, ReplicaConnection
     from paraply.replication.protocol import SourceConnection
     from paraply.targets.url import DatabaseUrl
 
-__all__ = ["HEARTBEAT_SECONDS", "SILENCE_SECONDS", "Source", "look", "parse_source", "query_source"]
+__all__ = ["HEARTBEAT_SECONDS", "SILENCE_SECONDS", "Source", "look", "parse_source", "problem_of", "query_source"]
 
 HEARTBEAT_SECONDS = 1.0
 """Interval of the heartbeats of an idle source; a receiver that is to stop notices it then."""
 SILENCE_SECONDS = 30.0
 """Seconds of silence after which a source counts as lost, by default."""
-_SETTINGS = ("server_id", "server_uuid", "log_bin", "binlog_format", "gtid_mode", "version", "lower_case_table_names")
+_SETTINGS = (
+    "server_id", "server_uuid", "log_bin", "binlog_format", "binlog_storage_engine", "gtid_mode", "version", "lower_case_table_names",
+)  # fmt: skip
 _SEMI_SYNC = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
 _LOWEST_ID = 1_000_000_000
 _Connection = TypeVar("_Connection", "MySqlConnection", "ReplicaConnection")
@@ -162,18 +165,38 @@ def look(url: DatabaseUrl, timeout: float = SILENCE_SECONDS, *, any_format: bool
 
     Raises:
         ConnectionFailed: The source cannot be reached.
-        ReceiveFailed: The source writes no binlog, or not in row format.
+        ReceiveFailed: The source writes no binlog, not in files of its own, or not in row format.
     """
     names = ", ".join(f"'{name}'" for name in _SETTINGS)
     found = _variables(url, f"WHERE Variable_name IN ({names})", timeout)
     mariadb = "mariadb" in found.get("version", "").lower()
-    if found.get("log_bin", "OFF").upper() in ("OFF", "0"):
-        raise ReceiveFailed(f"the source {url} writes no binlog: start it with log_bin")
-    if (form := found.get("binlog_format", "ROW").upper()) != "ROW" and not any_format:
-        raise ReceiveFailed(f"the source {url} writes its binlog as binlog_format={form}: set it to ROW there, globally")
+    if (problem := problem_of(found, any_format=any_format)) is not None:
+        raise ReceiveFailed(f"the source {url} {problem}")
     gtids = mariadb or found.get("gtid_mode", "OFF").upper() == "ON"
     folds = int(found.get("lower_case_table_names", "0"))
     return Source(url, mariadb, int(found["server_id"]), found.get("server_uuid", ""), found.get("version", ""), gtids, timeout, folds)
+
+
+def problem_of(variables: Mapping[str, str], *, any_format: bool = False) -> str | None:
+    """Return why a server with these variables cannot be replicated from, and what to do; None if it can.
+
+    Args:
+        variables: Its global variables.
+        any_format: True to accept a binlog that is not in row format.
+
+    >>> problem_of({"log_bin": "ON", "binlog_format": "MIXED"})
+    'writes its binlog as binlog_format=MIXED: set it to ROW there, globally'
+    """
+    if variables.get("log_bin", "OFF").upper() in ("OFF", "0"):
+        return "writes no binlog: start it with log_bin"
+    if engine := variables.get("binlog_storage_engine"):
+        return (
+            f"keeps its binlog in a storage engine (binlog_storage_engine={engine}), without the positions in files that are followed:"
+            " start it without binlog_storage_engine"
+        )
+    if (form := variables.get("binlog_format", "ROW").upper()) != "ROW" and not any_format:
+        return f"writes its binlog as binlog_format={form}: set it to ROW there, globally"
+    return None
 
 
 def query_source(source: Source, statement: str) -> list[tuple[str, ...]]:

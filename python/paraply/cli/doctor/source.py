@@ -23,6 +23,9 @@ def check_source(server: CheckedServer) -> list[Finding]:
     if not server.is_on("log_bin"):
         found.append(error("log_bin", "the source writes no binlog", "$ add log_bin=binlog to [mysqld] in its option file, and restart it"))
         return found
+    if engine := server.variables.get("binlog_storage_engine"):
+        text = f"is {engine}; the source keeps its binlog there, without the positions in files that are followed"
+        found.append(error("binlog_storage_engine", text, "$ remove binlog_storage_engine from its option file, and restart it"))
     found += [*_format(server), *_gtids(server), *_log(server), *_privileges(server)]
     return [*found, *server.clock_findings(), *(server.table_findings() if server.grants.has("SELECT") else [])]
 
