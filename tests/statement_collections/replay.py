@@ -74,8 +74,8 @@ class FamilyTarget(Target):
         return self._url
 
     def prepare(self) -> None:
-        """Make the database that every server of former versions began with."""
-        self._family.server.sql("SET SESSION sql_log_bin=0", "CREATE DATABASE IF NOT EXISTS test")
+        """Make the database that every server of former versions began with, in the character set that it had."""
+        self._family.server.sql("SET SESSION sql_log_bin=0", "CREATE DATABASE IF NOT EXISTS test CHARACTER SET latin1")
 
     def differences(self, source: LocalServer) -> list[str]:
         with contextlib.closing(connect(source.port)) as here, contextlib.closing(connect(self._family.server.port)) as there:

@@ -8,7 +8,7 @@ from versions.kinds import MARIADB_10_5, MARIADB_10_11, MARIADB_11_8, MYSQL, PAI
 from versions.pairs import Outcome
 from versions.refusals import KINDS, Kind, is_documented, kind_of
 from versions.scripts import all_features, chosen, parse
-from versions.table import counted, failures, summary
+from versions.table import HEAD, PAGE, TAIL, counted, failures, features_of, summary
 
 SCRIPT = """
 -- feature: first
@@ -131,3 +131,16 @@ def test_a_refusal_that_no_document_tells_of_counts_as_different() -> None:
 )
 def test_versions_that_spell_the_same_in_other_ways_are_equal(text: str, spelling: str) -> None:
     assert spelled(text) == spelling
+
+
+def test_the_page_is_that_of_this_suite() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert text.startswith(HEAD)
+    assert text.endswith(TAIL)
+    for pair in PAIRS:
+        assert f"| {pair.source.title} | {pair.target.title} | {len(features_of(pair, all_features()))} |" in text, "make versions WRITE=1"
+    for feature in all_features():
+        assert f"| {feature.about} |" in text, "make versions WRITE=1"
+    pairs = [line for line in text.splitlines() if line.startswith(("| MySQL 9.7 |", "| MariaDB "))]
+    assert len(pairs) == len(PAIRS)
+    assert all(line.endswith("| 0 |") for line in pairs), "none is different"
