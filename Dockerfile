@@ -2,6 +2,8 @@
 #   docker build -t paraply .
 #   docker run --rm -v /var/log/mysql:/logs:ro paraply apply /logs --to mysql://app@db.example.org
 FROM rust:1.88-slim-bookworm AS build
+# Of no version: Debian keeps only the newest one of a package, and these two are not in the final image.
+# hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install -y --no-install-recommends python3 python3-venv \
  && rm -rf /var/lib/apt/lists/*

@@ -163,13 +163,14 @@ wheels: setup ## Build the wheel for every Linux on x86-64 with zig, check it wi
 	@$(BIN)/auditwheel show target/manylinux/*.whl | tee /dev/stderr | grep -q '"$(MANYLINUX)_x86_64"'
 	@tools/wheel-check.sh $(BIN)/python target/manylinux
 
-lint-workflows: setup ## Check the GitHub workflows and forms against their schemas, and for what is not safe
+lint-workflows: setup ## Check the GitHub workflows and forms against their schemas and for what is not safe, and the Dockerfiles
 	@$(call install,--only workflows)
 	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	@$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
 	@$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	@$(BIN)/zizmor --offline --quiet .github
+	@$(BIN)/hadolint Dockerfile packaging/oss-fuzz/Dockerfile
 
 supply: setup ## Check licences, sources and banned crates of the native core
 	@$(call install,--only supply)

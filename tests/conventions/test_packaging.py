@@ -17,6 +17,7 @@ from paraply._extras import EXTRAS
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FORMS = [ROOT / ".github" / "dependabot.yml", *sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))]
+DOCKERFILES = [path.relative_to(ROOT).as_posix() for path in (ROOT / "Dockerfile", *sorted((ROOT / "packaging").rglob("Dockerfile")))]
 PINNED = re.compile(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 DOCUMENT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CARGO = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]
@@ -64,6 +65,8 @@ def test_the_makefile_checks_every_form() -> None:
     assert "zizmor" in recipe
     assert ".github/workflows/*.yml" in recipe
     assert [path.name for path in FORMS if path.name not in recipe] == []
+    assert "hadolint" in recipe
+    assert [path for path in DOCKERFILES if path not in recipe] == []
 
 
 def test_the_man_page_is_the_command_lines_help() -> None:
