@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from conventions.repository import ROOT, script
+from required import missing
 
 from paraply._extras import EXTRAS
 
@@ -21,6 +23,14 @@ DOCKERFILES = [path.relative_to(ROOT).as_posix() for path in (ROOT / "Dockerfile
 PINNED = re.compile(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 DOCUMENT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CARGO = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]
+
+
+def checked_by(program: str, *arguments: str, package: str) -> None:
+    """Fail if a program of the system finds anything to say of the files of its command."""
+    if shutil.which(program) is None:
+        missing(f"NO {program.upper()}: apt-get install {package}")
+    done = subprocess.run([program, *arguments], check=False, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def read(name: str) -> str:
@@ -74,6 +84,15 @@ def test_the_man_page_is_the_command_lines_help() -> None:
     assert made == read("packaging/paraply.1"), "run `make man`"
     assert made.count('\n.SS "paraply ') >= 8
     assert ".SH EXIT STATUS" in made
+
+
+def test_groff_sets_the_man_page_without_a_warning() -> None:
+    checked_by("groff", "-K", "utf8", "-t", "-man", "-ww", "-Tutf8", "-z", "packaging/paraply.1", package="groff-base")
+
+
+def test_systemd_takes_the_service_without_a_warning() -> None:
+    # Not the manual that it names: that is not installed where the tests run.
+    checked_by("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", "packaging/paraply-replicate.service", package="systemd")
 
 
 def test_the_service_uses_options_that_are_there() -> None:
