@@ -18,16 +18,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 BUILT = {".venv", "__pycache__", "node_modules"}
 """Names of folders that are built, wherever they are."""
-BUILT_PLACES = ("target", "rust/fuzz/target", "site", "dist")
-"""Folders that are built; a room of the product may have such a name too."""
+BUILT_FOLDERS = ("target", "rust/fuzz/target", "site", "dist")
+"""Folders that are built; a package of the product may have such a name too."""
 
 
 def files(*folders: str, suffixes: tuple[str, ...]) -> Iterator[Path]:
     """Files of the repository below these folders, without what is built."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*")):
-            place = path.relative_to(ROOT)
-            built = BUILT & set(place.parts) or any(place.is_relative_to(folder) for folder in BUILT_PLACES)
+            relative = path.relative_to(ROOT)
+            built = BUILT & set(relative.parts) or any(relative.is_relative_to(folder) for folder in BUILT_FOLDERS)
             if path.is_file() and path.suffix in suffixes and not built:
                 yield path
 

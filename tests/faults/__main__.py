@@ -23,7 +23,7 @@ from tests.faults.servers import MariaDbTarget, MySqlTarget, PostgresTarget, Ser
 
 MERGES = ("off", "auto")
 SESSIONS = 24
-"""Of a history: so many that workers take series of transactions where nothing is merged."""
+"""Of a history: so many that workers take batches of transactions where nothing is merged."""
 
 
 def main() -> int:

@@ -78,7 +78,7 @@ def killed_and_resumed(place: HistoryPlace | PostgresHistoryPlace, log: Path, ex
     ("consistency", "sessions"), [("most-of-the-time", 5), pytest.param("eventual", 5, marks=pytest.mark.slow), ("eventual", 48)]
 )
 def test_r25_gaps_are_closed(history_source: Source, tmp_path: Path, consistency: str, sessions: int) -> None:
-    """With many sessions workers take series of transactions."""
+    """With many sessions workers take batches of transactions."""
     place = history_source.place
     log = history_source.log(SEED, TRANSACTIONS, tmp_path, cascades=True, spread=True, sessions=sessions)
     killed_and_resumed(place, log, place.state(), "--consistency", consistency, "--merge", "off")

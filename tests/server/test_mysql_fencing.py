@@ -33,10 +33,10 @@ def test_r25a_a_session_of_an_older_epoch_cannot_apply(server: Server, truth: Lo
     assert server.checksums() == before
 
 
-def test_r25a_a_series_of_an_older_epoch_commits_nothing(server: Server, truth: Log) -> None:
+def test_r25a_a_batch_of_an_older_epoch_commits_nothing(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, merge=1)
     old = server.opened()
-    without_references(old)  # what is asked at a block's end does not go in series
+    without_references(old)  # what is asked at a block's end does not go in batches
     apply(old, blocks[:-4])
     session = old.session()
     first = session.apply_and_commit(blocks[-4:-2])

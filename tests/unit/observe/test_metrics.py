@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from unit.monitor.busy_run import BUSY, IDENTITY
+from unit.observe.busy_run import BUSY, IDENTITY
 
 from paraply.errors import UsageError
 from paraply.observe.counters import Counters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from unit.monitor.busy_run import BUSY, IDENTITY
+from unit.observe.busy_run import BUSY, IDENTITY
 
 from paraply.cli.status import trouble_of
 from paraply.errors import ApplyFailed, ParaplyError

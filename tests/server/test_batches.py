@@ -1,4 +1,4 @@
-"""Series of transactions at level ``eventual``, each a commit of its own: under every fault equal to serial apply (R20, R24, R25)."""
+"""Batches of transactions at level ``eventual``, each a commit of its own: under every fault equal to serial apply (R20, R24, R25)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lengths(trace: Path) -> list[int]:
     return [event["args"]["committed"] for event in json.loads(trace.read_text())["traceEvents"] if "committed" in event.get("args", {})]
 
 
-def test_r20_workers_take_series_where_many_sessions_wrote(history_source: Source, tmp_path: Path) -> None:
+def test_r20_workers_take_batches_where_many_sessions_wrote(history_source: Source, tmp_path: Path) -> None:
     print(f"PARAPLY_SEED={SEED}")
     place = history_source.place
     log = history_source.log(SEED, TRANSACTIONS, tmp_path, spread=True, sessions=SESSIONS)

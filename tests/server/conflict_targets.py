@@ -23,7 +23,7 @@ CONFLICTS = (
 )
 
 
-class ConflictPlace:
+class ConflictTarget:
     """A target, and the server that its log comes from.
 
     Args:
@@ -95,18 +95,18 @@ class ConflictPlace:
         return [(one["operation"], one["cause"], one["outcome"], int(one["row_key"]["id"])) for one in self.conflicts()]
 
 
-def place_of(request: pytest.FixtureRequest, folder: Path) -> ConflictPlace:
+def target_of(request: pytest.FixtureRequest, folder: Path) -> ConflictTarget:
     """Return the target that a test asks for; the log of a PostgreSQL comes from MariaDB."""
     source: SqlPlace = request.getfixturevalue("mysql_place" if request.param == "mysql" else "mariadb_place")
     server: MariaDbServer | None = request.getfixturevalue("durable_mariadb") if source.mariadb else None
     postgres: PostgresPlace | None = request.getfixturevalue("postgres_place") if request.param == "postgres" else None
-    return ConflictPlace(source, postgres, server.data if server is not None else None, folder)
+    return ConflictTarget(source, postgres, server.data if server is not None else None, folder)
 
 
 @pytest.fixture(params=[pytest.param("mysql", marks=pytest.mark.mysql), pytest.param("mariadb", marks=pytest.mark.mariadb)])
-def own_log_place(request: pytest.FixtureRequest, tmp_path: Path) -> ConflictPlace:
+def own_log_target(request: pytest.FixtureRequest, tmp_path: Path) -> ConflictTarget:
     """A target with a binlog of its own."""
-    return place_of(request, tmp_path)
+    return target_of(request, tmp_path)
 
 
 @pytest.fixture(
@@ -116,6 +116,6 @@ def own_log_place(request: pytest.FixtureRequest, tmp_path: Path) -> ConflictPla
         pytest.param("postgres", marks=pytest.mark.mariadb),
     ]
 )
-def conflict_place(request: pytest.FixtureRequest, tmp_path: Path) -> ConflictPlace:
+def conflict_target(request: pytest.FixtureRequest, tmp_path: Path) -> ConflictTarget:
     """A target of each family."""
-    return place_of(request, tmp_path)
+    return target_of(request, tmp_path)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from unit.monitor.busy_run import BUSY, IDENTITY
+from unit.observe.busy_run import BUSY, IDENTITY
 
 from paraply.cli.status import _workers
 from paraply.errors import UsageError
