@@ -27,12 +27,19 @@ FOREIGN = re.compile(
     )).replace("~", ""),
     re.IGNORECASE,
 )  # fmt: skip
-TEXTS = (".py", ".pyi", ".rs", ".md", ".toml", ".yml", ".yaml", ".sh", ".sql")
+TEXTS = (
+    ".py", ".pyi", ".rs", ".md", ".toml", ".yml", ".yaml", ".sh", ".sql", ".js", ".css", ".html", ".jinja", ".ipynb", ".json", ".txt",
+    ".service", ".1", ".properties", ".dict",
+)  # fmt: skip
+FOLDERS = (".github", "packaging", "python", "rust", "tests", "docs", "benches", "tools")
+#: Files whose names have no suffix.
+NAMED = ("Dockerfile", "Makefile", ".dockerignore", ".gitignore", ".ci/mysql", ".ci/run", "packaging/oss-fuzz/Dockerfile")
 
 
 def every_text() -> list[Path]:
-    top = [path for path in sorted(ROOT.iterdir()) if path.is_file() and (path.suffix in TEXTS or path.name == "Makefile")]
-    return top + list(files("python", "rust", "tests", "docs", "benches", "tools", suffixes=TEXTS))
+    """Return the texts of the repository that somebody wrote."""
+    top = [path for path in sorted(ROOT.iterdir()) if path.is_file() and path.suffix in TEXTS]
+    return [*top, *(ROOT / named for named in NAMED), *files(*FOLDERS, suffixes=TEXTS)]
 
 
 def test_no_file_is_too_long() -> None:
@@ -43,6 +50,11 @@ def test_no_file_is_too_long() -> None:
         if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MOST_LINES
     }
     assert long == {}, f"files of more than {MOST_LINES} lines: find the second thing in each and give it its own file"
+
+
+@pytest.mark.parametrize("text", [".ci/run", ".github/dependabot.yml", "docs/tutorial-spark.ipynb", "packaging/paraply-replicate.service"])
+def test_the_words_of_every_kind_of_file_are_read(text: str) -> None:
+    assert ROOT / text in every_text()
 
 
 def test_no_word_is_foreign_to_a_product() -> None:
