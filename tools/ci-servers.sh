@@ -7,7 +7,7 @@ export DEBIAN_FRONTEND=noninteractive
 sudo mkdir -p /etc/postgresql-common
 echo "create_main_cluster = false" | sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
 sudo apt-get update -qq
-sudo apt-get install -y -qq --no-install-recommends mariadb-server postgresql openjdk-17-jre-headless xz-utils
+sudo apt-get install -y -qq --no-install-recommends mariadb-server postgresql openjdk-17-jre-headless xz-utils zstd lz4 groff-base
 sudo systemctl disable --now mariadb
 
 for version in "$@"; do

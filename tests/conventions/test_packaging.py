@@ -70,6 +70,21 @@ def test_every_python_that_is_promised_is_tested() -> None:
     assert DOCUMENT["project"]["requires-python"] == f">={promised[0]}"
 
 
+@pytest.mark.parametrize(("job", "row"), [("mysql", "| MySQL 5.7"), ("postgresql", "| PostgreSQL 14 or later")])
+def test_the_readme_names_the_servers_of_the_workflow(job: str, row: str) -> None:
+    *others, last = jobs(ROOT / ".github" / "workflows" / "ci.yml")[job]["strategy"]["matrix"]["version"]
+    line = next(line for line in read("README.md").splitlines() if line.startswith(row))
+    assert re.search(rf"workflow is set up for (?:servers of )?{', '.join(others)} and {last} \|", line)
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_job_that_starts_servers_fails_without_one(workflow: Path) -> None:
+    for name, job in jobs(workflow).items():
+        commands = "\n".join(step.get("run", "") for step in job.get("steps", []))
+        if "tools/ci-servers.sh" in commands and re.search(r"pytest|make test\b", commands):
+            assert job["env"]["PARAPLY_TEST_REQUIRE_ALL"] == "1", name
+
+
 def test_the_makefile_checks_every_form() -> None:
     recipe = read("Makefile").partition("\nlint-workflows:")[2].partition("\n\n")[0]
     assert "zizmor" in recipe

