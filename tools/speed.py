@@ -1,4 +1,4 @@
-"""Write ``docs/reference/speed.md`` and its charts from the results in ``benches/figures``.
+"""Write ``docs/reference/speed.md`` and its charts, and ``speed-workers.md``, from the results in ``benches/figures``.
 
 Run as ``python tools/speed.py [--machine TEXT FILE...]``. A FILE is what ``paraply bench --loads`` or ``--scale`` wrote with ``--output``.
 Its results replace those of the same server; TEXT says on what machine they were measured.
@@ -28,51 +28,9 @@ CHARTED = re.compile(r"paraply, (record, .*|preserve, 8 workers, merge off|.*via
 
 HEAD = """# Speed
 
-`paraply bench` measures how long one log takes to be replayed: by paraply, by the server's own tools, and by the server's own parallel
-applier. `tools/speed.py` writes this page from the results in `benches/figures`. Other machines give other seconds; compare the ratios.
-
-```
-paraply bench --loads all --rounds 3 --to mysql://root@127.0.0.1:3306 --reset --data /var/lib/mysql --output mysql.json
-paraply bench --loads all --output mariadb.json     # starts a MariaDB in a temporary folder
-paraply bench --loads all --floor --brief --rounds 5 --postgres embedded --output floor.json
-paraply bench --scale --output scale.json
-```
-
-The logs are made on the same server by eight client sessions. Before each replay the tables are removed; after it `CHECKSUM TABLE` must
-give the source's value for every table. The servers run with durable settings: every commit is forced to disk.
-
-| load | what its transactions do |
-|---|---|
-| OLTP mix | transfers between accounts, orders with lines, counters and tags of a shop; with foreign keys |
-| hot rows | nine of ten change one of four rows |
-| insert only | insert one row |
-| large transactions | insert, change or delete some hundred rows |
-| foreign keys | change a tree of five tables that refer to each other |
-| sysbench write only, update index, insert | those of sysbench's `oltp_write_only` and so on, on eight tables, with their preparation |
-| like TPC-C | new orders, payments and deliveries on TPC-C's nine tables with foreign keys, with their preparation |
-
-### The floor
-
-The *floor* of a load is the time of a client that decodes nothing. It sends the statements that paraply's sessions sent for the same log,
-recorded beforehand, on its own best number of connections. It keeps the order of rows that depend on each other, and no order of commits;
-its commits are durable, its settings those of a session. *Server CPU / cores* is the CPU time of the server during the floor, divided by
-the cores: no client can be faster. *Times the floor* is the time of the whole process of paraply as a multiple.
-
-| row of a table | what is measured |
-|---|---|
-| the client pipeline | `mysqlbinlog LOG \\| mysql`, or `mariadb-binlog LOG \\| mariadb`: one connection. The whole process |
-| the server's own applier | the target's replication threads read the log as a relay log. From their start until they are idle |
-| `--...` | `paraply apply` with these options. The whole process |
-| `--gtid record` | the replay is not written to the target's binary log; the GTIDs are recorded at the end |
-| `--gtid preserve` | each transaction is a commit of its own and keeps its GTID |
-| `--gtid none` | the target logs the replay as its own transactions |
-| `--merge auto` | consecutive small transactions become one commit: up to 512 into MariaDB, 256 into MySQL, 128 into PostgreSQL |
-| `--merge off` | each transaction is a commit of its own |
-| `--consistency LEVEL` | when a commit may be sent. `any-time`, the default: when the commit before it is acknowledged ([levels]) |
-| `--via replication` | the target's own applier receives the log from paraply, with better numbers ([how]) |
-
-[levels]: ../concepts/policies.md#consistency-levels
-[how]: ../targets/mysql.md#through-the-targets-own-replication
+Seconds that one log takes to be replayed: by paraply, by the server's own tools, and by the server's own parallel applier. `tools/speed.py`
+writes this page from the results in `benches/figures`. Other machines give other seconds; compare the ratios.
+[How speed is measured](speed-method.md) describes the loads and the rows of the tables.
 """
 
 NOTES = {
@@ -93,8 +51,7 @@ The client pipeline and the server's own applier do not exist for this target.
 
 NOT_LOGGED = "does not write its binary log here (`log_slave_updates=OFF`, the default)"
 
-SCALE = """
-## Scaling with workers
+SCALE = """# Speed by number of workers
 
 `paraply bench --scale` replays {transactions:,} transactions without conflicts, not merged, at level `eventual`. A proxy on loopback delays
 every request, as a distant target would. A cell holds the speed-up over one worker, and in parentheses the speed-up of as many *plain
@@ -105,13 +62,15 @@ number of workers would take: above 100 % it is impossible.
 SCALE_NOTE = """
 While a core is free the speed-up is near linear. A commit needs one forced write, and with many workers it waits for the one that is under
 way. With the data in memory no commit waits for a disk, and the cores are the limit.
-
+"""
+SEE_ALSO = """
 ## See also
 
 [Merged commits](../adr/0003-merged-commits.md), [Size of a merged commit](../adr/0007-size-of-a-merged-commit.md),
 [Early rows](../adr/0008-early-rows.md), [Foreign keys once a block](../adr/0009-foreign-keys-once-a-block.md) and
 [Order of commits](../adr/0010-order-of-commits.md) tell which designs were measured, and which were given up.
-[Speed on Spark](spark-speed.md) has the figures of the Spark functions.
+[Speed by number of workers](speed-workers.md) has the figures for distant targets, [Speed on Spark](spark-speed.md) those of the Spark
+functions.
 """
 
 
@@ -196,7 +155,7 @@ def figures(name: str) -> dict[str, Any]:
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each file that is written: the charts, then the page."""
+    """Yield the name and the text of each file that is written: the charts, then the pages."""
     parts = [HEAD]
     for name, title in TARGETS.items():
         found = figures(name)
@@ -206,10 +165,10 @@ def pages() -> Iterator[tuple[str, str]]:
         parts += [f"\n## {server}\n\nMeasured {found['measured']} on {found['machine']}.\n{rounds(found)}. Seconds:\n\n", table(loads)]
         parts += [f"\n![{server}: how many times as fast as the first row of the table](speed-{name}.svg)\n", note(name, loads)]
         parts += floor_section(found)
+    yield "speed.md", "".join([*parts, SEE_ALSO])
     scale = figures("scale")
-    parts += [SCALE.format(transactions=scale["scale"][0]["transactions"]), f"\nMeasured {scale['measured']} on {scale['machine']}.\n\n"]
-    parts += [scale_table(scale["scale"]), SCALE_NOTE]
-    yield "speed.md", "".join(parts)
+    parts = [SCALE.format(transactions=scale["scale"][0]["transactions"]), f"\nMeasured {scale['measured']} on {scale['machine']}.\n\n"]
+    yield "speed-workers.md", "".join([*parts, scale_table(scale["scale"]), SCALE_NOTE])
 
 
 def note(name: str, loads: list[dict[str, Any]]) -> str:
@@ -250,7 +209,7 @@ def floor_section(found: dict[str, Any]) -> list[str]:
     floor = found.get("floor")
     if floor is None:
         return []
-    head = f"\nThe [floor](#the-floor), measured {floor['measured']} on {floor['machine']}. {floor['rounds']}.\n\n"
+    head = f"\nThe [floor](speed-method.md#the-floor), measured {floor['measured']} on {floor['machine']}. {floor['rounds']}.\n\n"
     return [head, floor_table(floor["loads"], floor["cores"])]
 
 
