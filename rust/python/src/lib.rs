@@ -5,7 +5,7 @@
 
 mod analysis;
 mod cpu;
-#[cfg(feature = "bench")]
+#[cfg(all(feature = "bench", target_os = "linux"))]
 mod distance;
 mod errors;
 mod large;
@@ -32,7 +32,7 @@ mod _native {
     };
     #[pymodule_export]
     use crate::cpu::{spend_cpu, stage_cpu};
-    #[cfg(feature = "bench")]
+    #[cfg(all(feature = "bench", target_os = "linux"))]
     #[pymodule_export]
     use crate::distance::PyDelayingProxy;
     #[pymodule_export]

@@ -14,8 +14,13 @@ use std::ptr::null_mut;
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{Mode, OFlags};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+
+/// Advice for pages that are not needed any more, which the next reader gets from the file again.
+#[cfg(target_os = "linux")]
+const NOT_NEEDED: Advice = Advice::LinuxDontNeed;
+#[cfg(not(target_os = "linux"))]
+const NOT_NEEDED: Advice = Advice::DontNeed;
 
 /// Bytes in a temporary file without a name, which exists as long as this value.
 pub struct Mapped {
@@ -62,7 +67,7 @@ impl Mapped {
     /// Gives the memory back that the bytes take in this process; who reads them next gets them from the file.
     pub fn release(&self) {
         // SAFETY: for a shared mapping of a file the advice changes no content, so slices of it stay valid.
-        let released = unsafe { madvise(self.start.cast(), self.length, Advice::LinuxDontNeed) };
+        let released = unsafe { madvise(self.start.cast(), self.length, NOT_NEEDED) };
         // Memory that is not given back is all that an error can mean.
         released.unwrap_or_default();
     }
@@ -82,8 +87,14 @@ impl fmt::Debug for Mapped {
     }
 }
 
+#[cfg(not(target_os = "linux"))]
+use briefly_named_file as unnamed_file;
+
 /// Opens a new file without a name.
+#[cfg(target_os = "linux")]
 fn unnamed_file(folder: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+
     let (flags, mode) = (OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
     match rustix::fs::open(folder, flags | OFlags::TMPFILE, mode) {
         Ok(file) => Ok(File::from(file)),
