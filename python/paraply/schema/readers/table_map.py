@@ -1,4 +1,4 @@
-"""Comparison of table definitions with the table-map events of the log, and with the target's definitions (R31)."""
+"""Comparison of table definitions with the table-map events of the log (R31)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paraply.schema.ddl.rules import Rules
 from paraply.schema.model import Column, Table
 from paraply.schema.types import BINARY, CHARACTER, SPATIAL
 
-__all__ = ["difference", "mismatch", "real_type", "settle"]
+__all__ = ["mismatch", "real_type", "settle"]
 
 
 class ColumnLike(Protocol):
@@ -184,17 +184,3 @@ def _settled(column: Column, number: int | None, rules: Rules, *, assumed: bool)
         name = rules.collations.name(number)
         return replace(column, collation=name, charset=rules.charset_of(name) if name else None)
     return replace(column, collation=None, charset=None) if assumed else column
-
-
-def difference(log: Table, target: Table) -> str | None:
-    """Return the difference between the target's table and the log's, for row events that match columns by position (R31); else None."""
-    if len(log.columns) != len(target.columns):
-        return f"the log's table has {len(log.columns)} columns, the target's has {len(target.columns)}"
-    for number, (ours, theirs) in enumerate(zip(log.columns, target.columns, strict=True), start=1):
-        if ours.name.lower() != theirs.name.lower():
-            return f"column {number} is {ours.name} in the log and {theirs.name} in the target"
-        for attribute in ("type", "length", "scale", "unsigned", "charset", "labels", "generated"):
-            left, right = getattr(ours, attribute), getattr(theirs, attribute)
-            if left != right and not (attribute == "charset" and left is None):
-                return f"column {number} ({ours.name}): {attribute} is {left} in the log and {right} in the target"
-    return None

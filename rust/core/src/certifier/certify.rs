@@ -10,7 +10,7 @@ use crate::gtid::{Gtid, GtidSet};
 
 /// Items whose cache lines are fetched together, ahead of their certification: enough to keep the memory busy, few
 /// enough to find them in the first-level cache.
-pub(super) const AHEAD: usize = 64;
+const AHEAD: usize = 64;
 
 /// R1: the number that everything may depend on at the start.
 const FIRST_LAST_COMMITTED: i64 = 1;
@@ -224,17 +224,6 @@ impl Certifier {
         if highest_relative == 0 { highest } else { highest.max(i64::from(highest_relative) + *base) }
     }
 
-    /// Accepts a remote transaction without a snapshot and a GTID.
-    pub(super) fn stamp_one(&mut self, items: &[u64], kind: Kind) -> Numbers {
-        let barrier = kind == Kind::Barrier || items.is_empty();
-        let number = self.take_number();
-        let before = self.replace(items, Mark::of_number((number - self.base) as u32));
-        self.stats.positive += 1;
-        self.stats.items += items.len() as u64;
-        self.stats.barriers += u64::from(barrier);
-        self.number_remote(number, before, barrier)
-    }
-
     /// R3 and R5: Returns the numbers of a remote transaction whose items' highest number was `before`.
     fn number_remote(&mut self, number: i64, before: i64, barrier: bool) -> Numbers {
         let last_committed = if barrier {
@@ -275,11 +264,6 @@ impl Certifier {
     /// Notes that the member has committed these transactions (R10).
     pub fn commit(&mut self, gtids: &GtidSet) {
         self.committed.extend(gtids);
-    }
-
-    /// Notes that the member has committed this transaction (R10).
-    pub fn commit_one(&mut self, gtid: &Gtid) {
-        self.committed.add(gtid);
     }
 
     /// Returns the GTIDs that were certified or came with the certification info.

@@ -8,7 +8,6 @@ pub mod blocks;
 mod certify;
 pub mod collect;
 mod seeds;
-mod stamp;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -18,7 +17,6 @@ mod versions;
 pub use blocks::GtidBlocks;
 pub use certify::Certifier;
 pub(crate) use seeds::Seeds;
-pub use stamp::OffsetsError;
 pub use transfer::Export;
 
 use crate::gtid::{Gtid, GtidSet};

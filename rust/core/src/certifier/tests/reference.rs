@@ -167,18 +167,8 @@ proptest! {
         let candidates: Vec<_> = batch.iter().map(|items| Candidate { items, ..Candidate::default() }).collect();
         let mut one = Certifier::new(Options::default());
         let single: Vec<_> = candidates.iter().map(|candidate| one.certify(candidate)).collect();
-        prop_assert_eq!(&Certifier::new(Options::default()).certify_batch(&candidates), &single);
-
-        let items = batch.concat();
-        let mut offsets = vec![0];
-        offsets.extend(batch.iter().scan(0, |end, items| { *end += items.len(); Some(*end) }));
-        let mut stamped = Vec::new();
         let mut certifier = Certifier::new(Options::default());
-        prop_assert!(certifier.stamp_batch(&offsets, &items, &[], &mut stamped).is_ok());
-        let stamped: Vec<_> = stamped.into_iter().map(|numbers| Outcome::Certified { numbers: Some(numbers), gtid: None }).collect();
-        prop_assert_eq!(stamped, single);
+        prop_assert_eq!(certifier.certify_batch(&candidates), single);
         prop_assert_eq!(certifier.stats(), one.stats());
-        offsets.push(items.len() + 1);
-        prop_assert!(certifier.stamp_batch(&offsets, &items, &[], &mut Vec::new()).is_err());
     }
 }
