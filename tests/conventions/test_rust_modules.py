@@ -1,108 +1,88 @@
-"""Files of a Rust crate depend on each other in one direction."""
+"""Files of a Rust crate depend on each other in one direction (docs/design/architecture.md)."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from conventions.repository import ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from .repository import script
 
-CRATES = sorted(path.parent.name for path in (ROOT / "rust").glob("*/Cargo.toml") if (path.parent / "src" / "lib.rs").exists())
-# An import that only documentation needs is no dependency; a test may use what it tests.
-DOCUMENTATION = re.compile(r"#\[cfg\(doc\)\]\n[^\n]*\n")
-TESTS = re.compile(r"#\[cfg\(test\)\]\nmod \w+ \{.*", re.DOTALL)
-IMPORT = re.compile(r"^\s*(?:pub(?:\([a-z]+\))? )?use crate::([^;]+);", re.MULTILINE)
-GROUP = re.compile(r"^([\w:]*)\{(.*)\}$", re.DOTALL)
+TOOL = script("tools/rust_graph.py")
+CIRCLES = script("tools/import_graph.py").circles
+CRATES = TOOL.crates()
 
 
-def module_of(source: Path, path: Path) -> str:
-    """Return the module that a file holds; the crate's root is the empty text."""
-    parts = path.relative_to(source).with_suffix("").parts
-    return "::".join(parts[:-1] if parts[-1] in {"lib", "mod"} else parts)
+@pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
+def test_files_of_a_crate_form_no_circle(crate: Path) -> None:
+    assert CIRCLES(TOOL.read_graph(crate)) == []
 
 
-def modules(crate: str) -> dict[str, str]:
-    """Return the text of every module of a crate, without tests."""
-    source = ROOT / "rust" / crate / "src"
-    found = {}
-    for path in source.rglob("*.rs"):
-        module = module_of(source, path)
-        if not re.search(r"(^|::|_)tests?(_|::|$)", module):
-            found[module] = TESTS.sub("", DOCUMENTATION.sub("", path.read_text(encoding="utf-8")))
-    return found
+@pytest.mark.parametrize(
+    "source",
+    [
+        "use crate::a::b::B;",
+        "use super::b::B;",
+        "use super::{self as parent, b::{B, C as D}};",
+        "use super::B;",
+        "use super::Same;",
+        "use crate::a::B as Other;",
+        "use crate::Top;",
+        "fn f() { super::b::f() }",
+        "fn f() -> crate::a::B { panic!() }",
+        "fn f() { self::super::b::f(); }",
+        "use super::b::*;",
+        "    use super::\n        b::B;\n",
+        "pub(crate) use super::b::B;",
+        "mod x { use crate::a::b::B; }",
+    ],
+)
+def test_every_form_of_a_path_is_resolved(source: str) -> None:
+    graph = TOOL.graph_of(
+        {
+            "crate": "pub mod a;\npub use a::B as Top;",
+            "a": "mod b;\nmod c;\npub use b::B;\npub(crate) use self::b::Kept as Same;",
+            "a::b": "pub struct B;\npub struct Kept;",
+            "a::c": source,
+        }
+    )
+    assert "a::b" in graph["a::c"]
+    assert graph["crate"] == graph["a"] == frozenset()
 
 
-def paths(tree: str) -> list[str]:
-    """Return the paths that an import names: its groups are written out."""
-    tree = tree.strip()
-    if (group := GROUP.match(tree)) is None:
-        return [tree.split(" as ")[0]]
-    parts, depth, start, inside = [], 0, 0, group[2]
-    for index, letter in enumerate(inside + ","):
-        depth += (letter == "{") - (letter == "}")
-        if letter == "," and depth == 0:
-            parts.append(inside[start:index])
-            start = index + 1
-    return [group[1] + path for part in parts if part.strip() for path in paths(part)]
+@pytest.mark.parametrize(
+    "source",
+    [
+        "// use super::b::B;",
+        "//! See [`super::b::B`].",
+        'const TEXT: &str = "use super::b::B; \\" crate::a::b";',
+        'const TEXT: &str = r#"crate::a::b"#;',
+        "#[cfg(test)]\nmod tests {\n    use super::super::b::B;\n}",
+        "#[cfg(test)]\nuse super::b::B;",
+        "#[cfg(doc)]\nuse super::b::B;",
+        "pub(in crate::a::b) struct C;",
+        "use std::b::B;",
+        "fn f() { other::a::b::f() }",
+        "fn f<'a>(text: &'a str) -> char { '\"' } // crate::a::b",
+    ],
+)
+def test_what_is_no_path_of_the_code_is_left_out(source: str) -> None:
+    graph = TOOL.graph_of({"crate": "mod a;", "a": "mod b;\nmod c;", "a::b": "pub struct B;", "a::c": source})
+    assert graph["a::c"] == frozenset()
 
 
-def imported(path: str, known: dict[str, str]) -> str:
-    """Return the module that holds an imported name."""
-    parts = path.split("::")
-    while parts and "::".join(parts) not in known:
-        parts.pop()
-    return "::".join(parts)
+def test_a_parent_that_uses_a_child_depends_on_it() -> None:
+    texts = {"crate": "mod a;", "a::b": "use super::A;\npub fn f(_: A) {}"}
+    for parent, depends in (
+        ("mod b;\npub use b::f;\npub struct A;", False),
+        ("mod b;\nuse b::f;\npub struct A;\nfn g() { f(A) }", True),
+        ("mod b;\npub use b::f;\npub struct A;\nfn g() { f(A) }", True),
+        ("mod b;\npub struct A;\nfn g() { b::f(A) }", True),
+    ):
+        graph = TOOL.graph_of({**texts, "a": parent})
+        assert graph["a::b"] == {"a"}
+        assert CIRCLES(graph) == ([["a", "a::b"]] if depends else [])
 
 
-def circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Return the groups of modules that reach each other, by Tarjan's algorithm."""
-    numbers: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def visit(module: str) -> None:
-        numbers[module] = lowest[module] = len(numbers)
-        stack.append(module)
-        for other in sorted(graph[module]):
-            if other not in numbers:
-                visit(other)
-                lowest[module] = min(lowest[module], lowest[other])
-            elif other in stack:
-                lowest[module] = min(lowest[module], numbers[other])
-        if lowest[module] == numbers[module]:
-            group = stack[stack.index(module) :]
-            del stack[-len(group) :]
-            if len(group) > 1:
-                found.append(sorted(group))
-
-    for module in sorted(graph):
-        if module not in numbers:
-            visit(module)
-    return found
-
-
-def graph_of(crate: str) -> dict[str, set[str]]:
-    """Return the modules that each module of a crate imports."""
-    known = modules(crate)
-    return {
-        module: {imported(path, known) for tree in IMPORT.findall(text) for path in paths(tree)} - {module, ""}
-        for module, text in known.items()
-    }
-
-
-@pytest.mark.parametrize("crate", CRATES)
-def test_files_of_a_crate_form_no_circle(crate: str) -> None:
-    found = circles(graph_of(crate))
-    print(f"rust/{crate}: {len(modules(crate))} files, {len(found)} circles")
-    assert found == []
-
-
-def test_circles_are_found() -> None:
-    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == [["b", "c"]]
-    assert paths("a::{b, c::{D, E as F}}") == ["a::b", "a::c::D", "a::c::E"]
-    assert imported("a::b::Name", {"": "", "a": "", "a::b": ""}) == "a::b"
+def test_files_of_tests_are_left_out() -> None:
+    assert sorted(TOOL.graph_of({"crate": "", "a": "", "a::tests": "use super::X;", "tests_of::b": ""})) == ["a", "crate"]

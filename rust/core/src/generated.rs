@@ -10,7 +10,7 @@ mod parse;
 
 use crate::schema::{Column, Table};
 use crate::value::Value;
-use expression::{Expression, Number};
+use expression::{Expression, Number, integer_range};
 
 /// Computation of one generated column from the other columns.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,19 +91,6 @@ impl Form {
 /// Returns true if the expression of the generated column `index` may read this column.
 fn may_be_read(other: &Column, source: usize, index: usize) -> bool {
     source != index && (other.generated.is_none() || source < index)
-}
-
-/// Returns the least and the greatest value of an integer column; none for other types.
-fn integer_range(column: &Column) -> Option<(i128, i128)> {
-    let bits = match column.data_type.as_str() {
-        "tinyint" => 8,
-        "smallint" => 16,
-        "mediumint" => 24,
-        "int" => 32,
-        "bigint" => 64,
-        _ => return None,
-    };
-    Some(if column.unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) })
 }
 
 #[cfg(test)]

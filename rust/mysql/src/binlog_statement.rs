@@ -9,88 +9,17 @@
 //! statements in one `BINLOG` grows with their square. Rows are applied one after the other in either form.
 
 mod fuse;
+mod row_event;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use paraply_binlog::rows::{CHILDREN_STAY, NO_FOREIGN_KEY_CHECKS};
-use paraply_binlog::transaction::{Format, RawEvent, Transaction};
+use paraply_binlog::transaction::{Format, Transaction};
 
 use crate::progress_row::ProgressRow;
-use crate::row_ends::RowEnds;
-use fuse::Fuse;
-
-/// Length of an event's common header.
-const HEADER: usize = 19;
-/// `TABLE_MAP_EVENT`.
-const TABLE_MAP: u8 = 19;
-/// `STMT_END_F`: the last row event of a statement; the server then forgets the table maps.
-const STATEMENT_END: u8 = 1;
-const PREFIX: &[u8] = b"BINLOG '";
-
-/// Error of events that are to become a statement.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// An event's range lies outside of the transaction's bytes, or the event is too short for its type.
-    #[error("the event at offset {offset} is too short for its type")]
-    Malformed {
-        /// File offset of the event.
-        offset: u64,
-    },
-    /// A row event without the table map that it needs.
-    #[error("the row event at offset {offset} has no table map before it")]
-    NoTableMap {
-        /// File offset of the event.
-        offset: u64,
-    },
-    /// The rows of a transaction stop in the middle of a statement.
-    #[error("the rows of the transaction at offset {offset} stop before the statement's end")]
-    Unfinished {
-        /// File offset of the transaction.
-        offset: u64,
-    },
-    /// A time that the server's version cannot hold.
-    #[error(
-        "the row event at offset {offset} has a TIMESTAMP later than 2038-01-19 03:14:07 UTC, where those of MariaDB before 11.5 end: \
-         use a target of 11.5 or later"
-    )]
-    TooLate {
-        /// File offset of the event.
-        offset: u64,
-    },
-    /// One event that is larger than the server takes.
-    #[error(
-        "the row event at offset {offset} needs {bytes} bytes of statement and the server takes {limit}: raise max_allowed_packet"
-    )]
-    TooLarge {
-        /// File offset of the event.
-        offset: u64,
-        /// Bytes needed.
-        bytes: usize,
-        /// Bytes allowed.
-        limit: usize,
-    },
-}
-
-/// Options for turning events into statements.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits<'a> {
-    /// Bytes of statement text (the server's `max_allowed_packet`).
-    pub bytes: usize,
-    /// True if every table has a unique key of NOT NULL columns, so that the server finds each row by itself:
-    /// neighbouring row events that update or delete in one table become one. Without such a key a server searches for
-    /// all rows of an event at once.
-    pub keyed: bool,
-    /// The columns of system-versioned tables whose values may have to be converted.
-    pub row_ends: Option<&'a RowEnds>,
-    /// Databases and names of tables whose rows are left out.
-    pub left_out: &'a [(String, String)],
-}
-
-impl Default for Limits<'_> {
-    fn default() -> Self {
-        Self { bytes: 16 << 20, keyed: false, row_ends: None, left_out: &[] }
-    }
-}
+pub use fuse::Limits;
+use fuse::{Fuse, PREFIX};
+pub use row_event::Error;
+use row_event::RowEvent;
 
 /// Returns the statement that gives the server the log's format description event.
 ///
@@ -253,61 +182,6 @@ fn take_events<'a>(
         *place = Place { transaction: place.transaction + 1, ..Place::default() };
     }
     Ok(fuse.finish())
-}
-
-/// A table-map or row event, parsed as far as fusing needs it.
-#[derive(Clone, Copy)]
-struct RowEvent<'a> {
-    bytes: &'a [u8],
-    format: &'a Format,
-    type_code: u8,
-    offset: u64,
-    table_map: bool,
-    /// Offset of the flags, after the table's id.
-    flags_at: usize,
-    ends_statement: bool,
-    /// True if the server need not check foreign keys for it.
-    unchecked: bool,
-}
-
-impl<'a> RowEvent<'a> {
-    fn read(transaction: &'a Transaction, event: &RawEvent) -> Result<Self, Error> {
-        let malformed = Error::Malformed { offset: event.offset };
-        let bytes = transaction.data.get(event.range.clone()).ok_or_else(|| malformed.clone())?;
-        let table_map = event.type_code == TABLE_MAP;
-        // Servers before 5.1.4 wrote table ids of four bytes, in a post-header of six.
-        let lengths = &transaction.format.post_header_lengths;
-        let short = usize::from(event.type_code).checked_sub(1).and_then(|i| lengths.get(i)) == Some(&6);
-        let flags_at = HEADER + if short { 4 } else { 6 };
-        // After two bytes of flags every event has more.
-        if bytes.len() < flags_at + 3 {
-            return Err(malformed);
-        }
-        let ends_statement = !table_map && bytes[flags_at] & STATEMENT_END != 0;
-        Ok(Self {
-            bytes,
-            format: &transaction.format,
-            type_code: event.type_code,
-            offset: event.offset,
-            table_map,
-            flags_at,
-            ends_statement,
-            unchecked: false,
-        })
-    }
-
-    /// Returns the table's id as the source wrote it.
-    fn table_id(&self) -> &'a [u8] {
-        &self.bytes[HEADER..self.flags_at]
-    }
-
-    /// Returns the flags for the server, without that for the statement's end.
-    fn flags(&self) -> [u8; 2] {
-        let own = u16::from_le_bytes([self.bytes[self.flags_at], self.bytes[self.flags_at + 1]]);
-        let unchecked = self.unchecked || own & CHILDREN_STAY != 0;
-        let more = if unchecked { NO_FOREIGN_KEY_CHECKS } else { 0 };
-        (own & !CHILDREN_STAY & !u16::from(STATEMENT_END) | more).to_le_bytes()
-    }
 }
 
 fn statement(events: &[u8]) -> Vec<u8> {

@@ -2,10 +2,12 @@
 
 use paraply_core::value::Value;
 
-use super::error::RenderError;
-use super::literal::{NotStorable, write_literal};
+use super::error::{NotStorable, RenderError};
+use super::literal::write_literal;
 use super::mapping::{ColumnMapping, Kind, TableMapping};
-use super::render::Image;
+
+/// The values of a row image by column; none where the image does not hold the column.
+pub type Image<'r, 'v> = &'r [Option<Value<'v>>];
 
 /// Returns the first key whose columns the image holds and none of which is NULL.
 pub(super) fn usable_key<'t>(table: &'t TableMapping, image: Image<'_, '_>) -> Option<&'t [usize]> {

@@ -1,11 +1,25 @@
 //! Errors of rendering row changes.
 
+use std::borrow::Cow;
+
 use paraply_binlog::rows::image_cursor::Malformed;
 use paraply_binlog::rows::image_cursor::UNKNOWN_FRACTION;
 use paraply_binlog::rows::own_tables::DATABASE;
 use paraply_core::schema::TableName;
 
-use super::literal::NotStorable;
+/// Reason why a value cannot be stored in the target.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct NotStorable {
+    reason: Cow<'static, str>,
+}
+
+impl NotStorable {
+    /// Creates the reason.
+    pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { reason: reason.into() }
+    }
+}
 
 /// Reason why row changes cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use paraply_binlog::rows::image_cursor::Malformed;
 use paraply_binlog::rows::values::json::{json_text, updated_json_text};
 
-use super::literal::NotStorable;
+use super::error::NotStorable;
 
 /// Returns the text of a document.
 ///

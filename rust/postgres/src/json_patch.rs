@@ -4,8 +4,9 @@
 
 use paraply_binlog::rows::values::json::{Difference, Json, Leg, Operation, differences};
 
+use super::error::NotStorable;
 use super::json::{damaged, utf8};
-use super::literal::{NotStorable, json_text, quoted};
+use super::literal::{json_text, quoted};
 
 /// The new value of a column, and what must be true of the stored one.
 #[derive(Debug, PartialEq, Eq)]

@@ -19,9 +19,8 @@ pub mod render;
 pub mod renderer;
 pub mod sets;
 
-pub use error::RenderError;
+pub use error::{NotStorable, RenderError};
 pub use events::{Form, Part};
-pub use literal::NotStorable;
 pub use mapping::{ColumnMapping, Kind, MappingError, TableMapping};
 pub use render::{Change, Statement, StatementWriter};
 pub use renderer::Renderer;

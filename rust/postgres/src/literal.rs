@@ -3,7 +3,6 @@
 //! Literals carry no type: as unknown literals they take the type of the column that they are written to or compared
 //! with. The session has `standard_conforming_strings` on, so only the quote itself is doubled.
 
-use std::borrow::Cow;
 use std::io::Write as _;
 
 use paraply_binlog::rows::image_cursor::Malformed;
@@ -12,23 +11,10 @@ use paraply_binlog::rows::values::charset::Charset;
 use paraply_binlog::rows::values::decode::decompress;
 use paraply_core::value::Value;
 
+use super::error::NotStorable;
 use super::json;
 use super::mapping::Kind;
 use paraply_core::calendar::{civil_from_days, days_in_month};
-
-/// Reason why a value cannot be stored in the target.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct NotStorable {
-    reason: Cow<'static, str>,
-}
-
-impl NotStorable {
-    /// Creates the reason.
-    pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self { reason: reason.into() }
-    }
-}
 
 /// Appends a value as a literal.
 ///

@@ -5,15 +5,13 @@ use std::sync::Arc;
 use paraply_core::schema::TableName;
 use paraply_core::value::{Value, is_same_at};
 
+pub use super::conditions::Image;
 use super::conditions::{not_storable, usable_key, where_key, where_row, write_key, write_value};
 pub use super::error::RenderError;
 use super::json;
 use super::json_patch;
 use super::literal::json_text;
 use super::mapping::{ColumnMapping, TableMapping};
-
-/// The values of a row image by column; none where the image does not hold the column.
-pub type Image<'r, 'v> = &'r [Option<Value<'v>>];
 
 /// One changed row.
 #[derive(Debug, Clone, Copy)]

@@ -6,6 +6,7 @@ mod quoting;
 
 pub(crate) use changed_table::changed_table;
 pub use quoting::Quoting;
+use quoting::is_word;
 
 /// Effect of a statement on its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -240,10 +241,6 @@ impl Iterator for Words<'_> {
             }
         }
     }
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }
 
 #[cfg(test)]

@@ -18,10 +18,8 @@ use crate::event::transaction_context;
 use crate::event::{Event, flags, types};
 use crate::read::passed_over::PassedOver;
 use crate::read::payload::Payload;
-use crate::read::start::Group;
+use crate::read::start::{Group, is_without_begin};
 use crate::transaction::{Identity, Kind, RowSettings, Transaction};
-
-pub(crate) use self::rows::is_without_begin;
 
 /// Assembles events into transactions.
 #[derive(Debug)]
@@ -183,8 +181,8 @@ impl Assembler {
         let mut query = QueryEvent::parse(event.header.type_code, event.body(), event.format)?;
         let mut kind = query.kind()?;
         // Where servers write BEGIN around row changes, no user's statement is outside of a transaction.
-        let alone = self.open.as_ref().is_none_or(|group| group.standalone || !group.begun)
-            && !rows::is_without_begin(event.format);
+        let alone =
+            self.open.as_ref().is_none_or(|group| group.standalone || !group.begun) && !is_without_begin(event.format);
         if let (true, TextKind::Refused(_), Some(truncate)) = (alone, &kind, emptied_table(&query.sql)) {
             (query.sql, kind) = (Cow::Owned(truncate), TextKind::Ddl { opens_transaction: false });
         }

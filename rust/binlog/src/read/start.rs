@@ -9,10 +9,13 @@ use crate::event::Event;
 use crate::event::gtid_event::GtidEvent;
 use crate::event::mariadb::{EXTRA_ROLLBACK_ALTER, EXTRA_START_ALTER, FL_PREPARED_XA, MariadbGtid};
 use crate::event::partial_rows::Pieces;
-use crate::transaction::{Identity, Kind, Transaction};
+use crate::transaction::{Format, Identity, Kind, Transaction};
 
 /// Memory reserved for a transaction's bytes at once; it grows as needed.
 const MOST_RESERVED: u64 = 1 << 20;
+
+/// The first version that writes BEGIN and COMMIT around the row changes of each statement.
+const FIRST_WITH_BEGIN: (u8, u8, u8) = (5, 5, 0);
 
 /// A savepoint that can be rolled back to.
 #[derive(Debug)]
@@ -155,4 +158,10 @@ fn empty_transaction(event: &Event<'_>, file: u32) -> Transaction {
         end_offset: event.end_offset,
         format: Arc::clone(event.format),
     }
+}
+
+/// Returns true if logs of this format, as those of MySQL 5.1, have row changes of tables without transactions outside
+/// of BEGIN and COMMIT.
+pub(crate) fn is_without_begin(format: &Format) -> bool {
+    format.version < FIRST_WITH_BEGIN && !format.mariadb
 }

@@ -18,10 +18,10 @@ use crate::event::query::QueryEvent;
 use crate::event::text::{TextKind, changed_table, emptied_table};
 use crate::event::{Event, types};
 use crate::read::file::EventReader;
-use crate::read::group::is_without_begin;
 use crate::read::passed_over::PassedOver;
 use crate::read::payload::Payload;
 use crate::read::piece::Place;
+use crate::read::start::is_without_begin;
 use crate::read::unmatched::Unmatched;
 use crate::rows::table_map::name_of;
 

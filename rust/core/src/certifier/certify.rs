@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use super::blocks::GtidBlocks;
+use super::sweep::Sweep;
 use super::table::{Mark, Table};
 use super::versions::Versions;
 use super::{Candidate, GtidFrom, Kind, Numbers, Options, Outcome, Rejection, Stats};
@@ -36,7 +37,7 @@ pub struct Certifier {
     committed: GtidSet,
     pub(super) blocks: Option<GtidBlocks>,
     pub(super) stats: Stats,
-    pub(super) sweep: super::collect::Sweep,
+    pub(super) sweep: Sweep,
 }
 
 impl Certifier {
@@ -54,7 +55,7 @@ impl Certifier {
             committed: GtidSet::new(),
             blocks: None,
             stats: Stats::default(),
-            sweep: super::collect::Sweep::default(),
+            sweep: Sweep::default(),
         }
     }
 

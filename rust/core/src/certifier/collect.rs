@@ -12,14 +12,6 @@ use crate::gtid::GtidSet;
 /// thousandth of all.
 const ITEMS_PER_SHARD: usize = 4096;
 
-/// Progress of the removal of dead items.
-#[derive(Debug, Default)]
-pub(super) struct Sweep {
-    next: usize,
-    left: usize,
-    credit: usize,
-}
-
 impl Certifier {
     /// Removes the items whose version is a strict subset of `stable`, the set that every member has executed, and
     /// opens a new window: everything certified later depends on everything certified before (R7).

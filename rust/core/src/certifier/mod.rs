@@ -8,6 +8,7 @@ pub mod blocks;
 mod certify;
 pub mod collect;
 mod seeds;
+mod sweep;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::levels::{Input, Level};
+use super::raw::{Raw, unpack};
 use super::weights::Tables;
 
 /// One table of the archive; unpacked when a collation first needs it.
@@ -13,15 +13,6 @@ pub(super) struct Entry {
     packed: &'static [u8],
     raw: OnceLock<Raw>,
     tables: OnceLock<Tables>,
-}
-
-/// A table as the archive has it.
-#[derive(Debug, Default)]
-pub(super) struct Raw {
-    /// The weights of single characters.
-    pub(super) levels: Vec<Level>,
-    /// The sequences that weigh together: code points, and the weights of each level.
-    pub(super) contractions: Vec<(Vec<u32>, Vec<Vec<u16>>)>,
 }
 
 impl Entry {
@@ -38,12 +29,6 @@ impl Entry {
     fn raw(&self) -> &Raw {
         self.raw.get_or_init(|| Raw::read(&unpack(self.packed), self.root.map(Self::raw)))
     }
-}
-
-/// Unpacks a compiled-in file.
-pub(super) fn unpack(data: &[u8]) -> Vec<u8> {
-    // The files are part of the program and read by its tests; one that cannot be unpacked leaves its collations without weights.
-    zstd::decode_all(data).unwrap_or_default()
 }
 
 /// Reads the archive's list: lines of name, root or `-`, and packed length, an empty line, then the packed tables.
@@ -76,21 +61,4 @@ fn list(archive: &'static [u8], roots: &'static [Entry]) -> Vec<Entry> {
         out.push(Entry { name, root, packed, raw: OnceLock::new(), tables: OnceLock::new() });
     }
     out
-}
-
-impl Raw {
-    fn read(data: &[u8], root: Option<&Self>) -> Self {
-        let mut input = Input::new(data);
-        let count = usize::from(input.byte());
-        let levels =
-            (0..count).map(|n| Level::read(&mut input, root.and_then(|root| root.levels.get(n)))).collect::<Vec<_>>();
-        let contractions = (0..input.word())
-            .map(|_| {
-                let text = (0..input.byte()).map(|_| input.code_point()).collect();
-                let weights = (0..count).map(|_| (0..input.byte()).map(|_| input.word()).collect()).collect();
-                (text, weights)
-            })
-            .collect();
-        Self { levels, contractions }
-    }
 }

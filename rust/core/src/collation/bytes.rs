@@ -29,6 +29,12 @@ impl ByteTable {
     }
 }
 
+/// Cuts the bytes of one kind off the end, but nothing before `start`.
+pub(super) fn strip_trailing(out: &mut Vec<u8>, start: usize, byte: u8) {
+    let kept = out.get(start..).map_or(0, |form| form.iter().rposition(|b| *b != byte).map_or(0, |last| last + 1));
+    out.truncate(start + kept);
+}
+
 /// Reads the tables by collation name; a damaged file gives fewer of them, and their collations are then unknown.
 pub(super) fn read(data: &[u8]) -> HashMap<String, ByteTable> {
     let mut tables = HashMap::new();

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
-use super::archive::unpack;
 use super::charset::Charset;
+use super::raw::unpack;
 
 /// Number of blocks of characters that are distinguished; a power of two.
 const BLOCKS: usize = 4096;

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::archive::unpack;
+use super::raw::unpack;
 
 /// Number of characters of two bytes for each first byte.
 const TWO_BYTE_ROW: u32 = 190;

@@ -13,6 +13,7 @@ mod fold;
 mod gb18030;
 mod levels;
 mod names;
+mod raw;
 mod runs;
 mod signatures;
 mod thai;
@@ -22,10 +23,12 @@ mod writer;
 use std::cell::RefCell;
 
 use self::archive::Entry;
-use self::bytes::ByteTable;
+use self::bytes::{ByteTable, strip_trailing};
 use self::charset::Charset;
 use self::fold::Fold;
 use self::weights::{Comparison, Tables};
+
+pub use self::names::name_of;
 
 /// Longest text of ASCII characters, in a set that writes them in several bytes, that takes the short path.
 const NARROW: usize = 128;
@@ -110,24 +113,6 @@ pub struct Collation {
 }
 
 impl Collation {
-    /// Returns the collation of this name, without regard to ASCII case; `utf8_...` is taken as `utf8mb3_...`.
-    pub fn by_name(name: &str) -> Option<&'static Self> {
-        names::registry().by_name(name)
-    }
-
-    /// Returns the collation that a MySQL or MariaDB server means by a name.
-    ///
-    /// A few names mean different collations in MySQL and MariaDB. This function returns the collation of the server's
-    /// family. [`Self::by_name`], which does not know the server, returns a coarser one that is right for both.
-    pub fn of_server(name: &str, mariadb: bool) -> Option<&'static Self> {
-        names::registry().of_server(name, mariadb)
-    }
-
-    /// Returns the collation with this number in MySQL or MariaDB.
-    pub fn by_id(id: u16, mariadb: bool) -> Option<&'static Self> {
-        name_of(id, mariadb).and_then(|name| Self::of_server(name, mariadb))
-    }
-
     /// Returns the full name.
     pub fn name(&self) -> &'static str {
         self.name
@@ -254,17 +239,6 @@ impl Collation {
         }
         Ok(value.get(..read.at()).unwrap_or(value))
     }
-}
-
-/// Returns the full name of a collation number; MySQL and MariaDB give some numbers to different collations.
-pub fn name_of(id: u16, mariadb: bool) -> Option<&'static str> {
-    names::registry().name_of(id, mariadb)
-}
-
-/// Cuts the bytes of one kind off the end, but nothing before `start`.
-fn strip_trailing(out: &mut Vec<u8>, start: usize, byte: u8) {
-    let kept = out.get(start..).map_or(0, |form| form.iter().rposition(|b| *b != byte).map_or(0, |last| last + 1));
-    out.truncate(start + kept);
 }
 
 /// Cuts spaces off the end, but nothing before `start`; a space may take several bytes.

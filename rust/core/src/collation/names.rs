@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::archive::{Entry, unpack};
+use super::archive::Entry;
 use super::bytes::{self, ByteTable};
 use super::charset::Charset;
 use super::fold::Fold;
+use super::raw::unpack;
 use super::weights::Comparison;
 use super::{Class, Collation, Rule};
 
 /// The collations of both server families.
-pub(super) struct Registry {
+struct Registry {
     /// Collations with a name of one meaning, or the common part of both meanings.
     by_name: HashMap<&'static str, Collation>,
     /// Collations with a name that the other server family uses for a different one.
@@ -21,7 +22,7 @@ pub(super) struct Registry {
 }
 
 impl Registry {
-    pub(super) fn by_name(&self, name: &str) -> Option<&Collation> {
+    fn by_name(&self, name: &str) -> Option<&Collation> {
         if let Some(found) = self.by_name.get(name) {
             return Some(found);
         }
@@ -32,18 +33,43 @@ impl Registry {
         }
     }
 
-    pub(super) fn of_server(&self, name: &str, mariadb: bool) -> Option<&Collation> {
+    fn of_server(&self, name: &str, mariadb: bool) -> Option<&Collation> {
         let known = self.by_name(name)?;
         self.apart.get(&(mariadb, known.name)).or(Some(known))
     }
 
-    pub(super) fn name_of(&self, id: u16, mariadb: bool) -> Option<&'static str> {
+    fn name_of(&self, id: u16, mariadb: bool) -> Option<&'static str> {
         if mariadb { self.mariadb.get(&id).copied() } else { self.mysql.get(&id).copied() }
     }
 }
 
+impl Collation {
+    /// Returns the collation of this name, without regard to ASCII case; `utf8_...` is taken as `utf8mb3_...`.
+    pub fn by_name(name: &str) -> Option<&'static Self> {
+        registry().by_name(name)
+    }
+
+    /// Returns the collation that a MySQL or MariaDB server means by a name.
+    ///
+    /// A few names mean different collations in MySQL and MariaDB. This function returns the collation of the server's
+    /// family. [`Self::by_name`], which does not know the server, returns a coarser one that is right for both.
+    pub fn of_server(name: &str, mariadb: bool) -> Option<&'static Self> {
+        registry().of_server(name, mariadb)
+    }
+
+    /// Returns the collation with this number in MySQL or MariaDB.
+    pub fn by_id(id: u16, mariadb: bool) -> Option<&'static Self> {
+        name_of(id, mariadb).and_then(|name| Self::of_server(name, mariadb))
+    }
+}
+
+/// Returns the full name of a collation number; MySQL and MariaDB give some numbers to different collations.
+pub fn name_of(id: u16, mariadb: bool) -> Option<&'static str> {
+    registry().name_of(id, mariadb)
+}
+
 /// Returns the registry, read from the compiled-in list on first use.
-pub(super) fn registry() -> &'static Registry {
+fn registry() -> &'static Registry {
     static LIST: OnceLock<String> = OnceLock::new();
     static REGISTRY: OnceLock<Registry> = OnceLock::new();
     REGISTRY.get_or_init(|| {

@@ -8,11 +8,12 @@
 //! A collation that pads compares as if the shorter text ended in spaces, level by level; so each level loses the weights of spaces
 //! at its end. MariaDB's newest collations without padding still pad the levels after the first.
 
-use super::archive::Raw;
 use super::ascii::{self, Ascii};
+use super::bytes::strip_trailing;
 use super::codes::Codes;
 use super::contractions::Contractions;
 use super::levels::Level;
+use super::raw::Raw;
 use super::runs::{Finder, Run, Runs, write_two_weights};
 use super::signatures::{Numbers, Signatures};
 use super::writer::Writer;
@@ -109,7 +110,7 @@ impl Tables {
         }
         let weighed = out.len() - start;
         if by.pads_first {
-            super::strip_trailing(out, start, self.first.space());
+            strip_trailing(out, start, self.first.space());
         }
         if by.levels > 1 {
             self.append_ascii_later(value, weighed as u32, by, out);

@@ -1,5 +1,6 @@
 //! Expressions over integers, computed as a server's `longlong` arithmetic does.
 
+use crate::schema::Column;
 use crate::value::Value;
 
 /// An expression that can be evaluated.
@@ -186,4 +187,17 @@ impl Condition {
             }
         }
     }
+}
+
+/// Returns the least and the greatest value of an integer column; none for other types.
+pub(super) fn integer_range(column: &Column) -> Option<(i128, i128)> {
+    let bits = match column.data_type.as_str() {
+        "tinyint" => 8,
+        "smallint" => 16,
+        "mediumint" => 24,
+        "int" => 32,
+        "bigint" => 64,
+        _ => return None,
+    };
+    Some(if column.unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) })
 }

@@ -1,7 +1,6 @@
 //! Reads the expression of a generated column as its definition spells it, or as the server shows it.
 
-use super::expression::{Comparison, Condition, Expression, Operator};
-use super::integer_range;
+use super::expression::{Comparison, Condition, Expression, Operator, integer_range};
 use crate::schema::Table;
 
 /// Deepest nesting of expressions that are read.

@@ -46,3 +46,21 @@ impl Costs {
         self.transaction_ns + self.rows(recording, index)
     }
 }
+
+impl Recording {
+    /// Returns the time beyond which a transaction is huge: a hundredth of the whole log and twenty times the mean.
+    pub fn huge_from(&self, costs: &Costs) -> u64 {
+        let total: u64 = (0..self.len()).map(|index| costs.apply(self, index)).sum();
+        (total / 100).max(20 * total / self.len().max(1) as u64).max(1)
+    }
+
+    /// Returns true if the rows of a transaction take as long as a huge one's.
+    pub(super) fn is_huge(&self, index: usize, costs: &Costs, huge_from: u64) -> bool {
+        costs.transaction_ns + costs.image(self, index) >= huge_from
+    }
+
+    /// Returns the time of one worker that applies everything.
+    pub fn work(&self, costs: &Costs) -> u64 {
+        (0..self.len()).map(|index| costs.apply(self, index) + costs.commit_ns).sum()
+    }
+}

@@ -1,7 +1,7 @@
 //! The numbers that a source's tracker and a group's certifier would stamp, and reasons why they are narrower than the keys.
 
 use super::cause::Cause;
-use super::recorder::Entry;
+use super::recording::{Identity, Place};
 use crate::certifier::{Candidate, Certifier, Kind, Options, Outcome};
 use crate::tracker::{Change, Mode, Restart, Rules, Sessions, Source};
 
@@ -19,6 +19,33 @@ pub struct SourceEntry<'a> {
     pub barrier: bool,
     /// True if it changes a table that is some foreign key's parent.
     pub parent: bool,
+}
+
+/// One transaction.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Entry<'a> {
+    /// Its place in the log.
+    pub place: Place,
+    /// Its identity.
+    pub identity: Identity,
+    /// Number of its rows.
+    pub rows: u64,
+    /// Bytes in the log.
+    pub bytes: u64,
+    /// Keys that it takes exclusively, under scheme `fine`.
+    pub exclusive: &'a [u64],
+    /// Keys that it shares.
+    pub shared: &'a [u64],
+    /// Reason why it runs alone, if it does.
+    pub barrier: Option<Cause>,
+    /// Microseconds that its DDL statement took on the source, 0 if they are not known; none if it has no such statement.
+    pub statement_us: Option<u64>,
+    /// Its `last_committed` and `sequence_number`.
+    pub stamp: Option<(i64, i64)>,
+    /// The session that wrote it.
+    pub session: Option<u64>,
+    /// Its changes in the form that a source's tracker and a certifier take.
+    pub source: Option<SourceEntry<'a>>,
 }
 
 /// Needs of a transaction under both schemes.

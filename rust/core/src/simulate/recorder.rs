@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::cause::Cause;
 use super::hot::HotKeys;
-use super::recomputed::{Recomputed, SourceEntry};
-use super::recording::{Edge, Identity, KeyTag, Place, Recording};
+use super::recomputed::{Entry, Recomputed};
+use super::recording::{Edge, KeyTag, Recording};
 use super::stamps::Stamps;
 use crate::certifier::Seeds;
 use crate::schedule::DependencyTracker;
@@ -18,33 +18,6 @@ const IN_PROGRESS: u32 = 20_000;
 const MOST_EDGES: usize = 64;
 /// Number of sessions and of shared keys that are remembered.
 const MOST_REMEMBERED: usize = 1 << 18;
-
-/// One transaction.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Entry<'a> {
-    /// Its place in the log.
-    pub place: Place,
-    /// Its identity.
-    pub identity: Identity,
-    /// Number of its rows.
-    pub rows: u64,
-    /// Bytes in the log.
-    pub bytes: u64,
-    /// Keys that it takes exclusively, under scheme `fine`.
-    pub exclusive: &'a [u64],
-    /// Keys that it shares.
-    pub shared: &'a [u64],
-    /// Reason why it runs alone, if it does.
-    pub barrier: Option<Cause>,
-    /// Microseconds that its DDL statement took on the source, 0 if they are not known; none if it has no such statement.
-    pub statement_us: Option<u64>,
-    /// Its `last_committed` and `sequence_number`.
-    pub stamp: Option<(i64, i64)>,
-    /// The session that wrote it.
-    pub session: Option<u64>,
-    /// Its changes in the form that a source's tracker and a certifier take.
-    pub source: Option<SourceEntry<'a>>,
-}
 
 /// Recorder of the transactions of a log.
 #[derive(Debug)]

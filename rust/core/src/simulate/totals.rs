@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::recorder::Entry;
+use super::recomputed::Entry;
 use crate::certifier::Seeds;
 
 /// Most spans of time; when there are more, each two become one.

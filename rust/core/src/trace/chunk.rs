@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::slot::Slot;
-use super::wire::{Head, Tail, write_edges, write_rows};
+use super::wire::{Head, Row, Tail, write_edges, write_rows};
 use super::{ChunkHeader, Role};
 use crate::certifier::Seeds;
 
@@ -38,16 +38,6 @@ pub struct Touches<'a> {
     pub shared: &'a [u64],
     /// The session, whose transactions are never reordered; it is not a key of the write set.
     pub session: Option<u64>,
-}
-
-/// Result for a transaction, as far as it can be found inside its chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
-    pub(super) position: i64,
-    pub(super) number: u32,
-    /// The newest transaction of the chunk that it depends on, barriers included; 0 for none.
-    pub(super) dependency: u32,
-    pub(super) role: Role,
 }
 
 /// A resolved chunk.

@@ -1,7 +1,6 @@
 //! Format of what processes send to one another: columns of little-endian numbers after their counts.
 
 use super::Role;
-use super::chunk::Row;
 use super::slot::Slot;
 
 /// The highest bit of a number: the touch is shared, or the key open.
@@ -11,6 +10,16 @@ const FLAG: u32 = 1 << 31;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a part of the trace arrived damaged, or was made by another version of this program")]
 pub struct WireError;
+
+/// Result for a transaction, as far as it can be found inside its chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) position: i64,
+    pub(super) number: u32,
+    /// The newest transaction of the chunk that it depends on, barriers included; 0 for none.
+    pub(super) dependency: u32,
+    pub(super) role: Role,
+}
 
 /// A touch that may depend on one before its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::Bounds;
+use super::bounds::Bounds;
 
 /// Knowledge of the sessions of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -11,9 +11,11 @@
 //! being some foreign key's parent matters only for a table that has a key; XA PREPARE is tracked like other changes,
 //! XA COMMIT and CREATE TABLE ... SELECT like DDL.
 
+mod bounds;
 mod commit_order;
 mod history;
 
+pub use bounds::Bounds;
 pub use commit_order::{CommitOrder, Sessions};
 pub use history::{Change, Restart, Rules, Tracker};
 
@@ -27,37 +29,6 @@ pub enum Mode {
     WriteSet,
     /// Write sets, but never before the session's own last transaction.
     WriteSetSession,
-}
-
-/// The lower and the upper bound of a transaction's `last_committed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// The lower bound.
-    pub least: i64,
-    /// The upper bound.
-    pub most: i64,
-}
-
-impl Bounds {
-    /// Returns true if there is only one possible number.
-    pub fn exact(self) -> bool {
-        self.least == self.most
-    }
-
-    /// Returns the possible number nearest to this one.
-    pub fn nearest(self, number: i64) -> i64 {
-        number.min(self.most).max(self.least)
-    }
-
-    /// Returns these bounds after write sets have lowered the commit-order parent.
-    fn lowered(self, parent: i64) -> Self {
-        Self { least: self.least.min(parent), most: self.most.min(parent) }
-    }
-
-    /// Returns these bounds, but not before `number`.
-    fn raised(self, number: i64) -> Self {
-        Self { least: self.least.max(number), most: self.most.max(number) }
-    }
 }
 
 /// The tracker and the commit order together: the bounds of every transaction of a binary log.

@@ -8,7 +8,9 @@ use super::fallback::{Fallbacks, Reason};
 use super::hash::KeyHasher;
 use super::images::{Images, generated_values};
 use super::note::{Note, Noted};
-use super::plan::{KeyPlan, Part, ReferencePlan, TableAccess, TablePlan};
+use super::part::Part;
+use super::plan::{KeyPlan, ReferencePlan, TableAccess, TablePlan};
+use super::row::Row;
 use super::server_bytes::ServerBytes;
 use super::{Options, Scheme, WriteSet};
 use crate::schema::{Catalog, Table, TableName};
@@ -16,20 +18,6 @@ use crate::value::Value;
 
 /// Number of hashes, repeats included, beyond which the touches of a transaction's single row events are not kept.
 const MOST_KEPT: u64 = 1 << 16;
-
-/// The values of a row image by column; none for a column that a partial image lacks.
-pub type Image<'r, 'v> = &'r [Option<Value<'v>>];
-
-/// One changed row.
-#[derive(Debug, Clone, Copy)]
-pub struct Row<'r, 'v> {
-    /// The row before; none for an insert.
-    pub before: Option<Image<'r, 'v>>,
-    /// The row after; none for a delete. A column that it lacks has not changed.
-    pub after: Option<Image<'r, 'v>>,
-    /// True if foreign keys were checked when the row was written (the event's own flag).
-    pub foreign_key_checks: bool,
-}
 
 /// Meaning of a NULL among a key's parts.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! A row's two images, and the rules by which they complete each other.
 
-use super::builder::{Image, Row};
-use super::plan::Part;
+use super::part::Part;
+use super::row::{Image, Row};
 use crate::generated::Computed;
 use crate::value::Value;
 

@@ -17,18 +17,21 @@ mod fallback;
 mod hash;
 mod images;
 mod note;
+mod part;
 mod plan;
 mod reference;
+mod row;
 mod server_bytes;
 mod server_cut;
 mod value_form;
 
-pub use builder::{Image, Row, WriteSetBuilder};
+pub use builder::WriteSetBuilder;
 pub use events::EventTouches;
 pub use fallback::{Fallbacks, Reason};
 pub use hash::{KeyHasher, key_prefix, table_hash};
 pub use note::{Note, Noted};
 pub use plan::TablePlan;
+pub use row::{Image, Row};
 pub use value_form::plain_form;
 
 /// Party whose conflicts the hashes show.

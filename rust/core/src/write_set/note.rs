@@ -1,7 +1,7 @@
 //! Record of what was hashed, key by key, for debugging (`explain_write_set`).
 
 use super::fallback::Reason;
-use super::plan::Part;
+use super::part::Part;
 
 /// One key of one image, as it was hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]

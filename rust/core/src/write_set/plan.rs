@@ -4,9 +4,10 @@ use super::cascade::{Cascade, affected_neighbours, cascades_of};
 use super::fallback::Reason;
 use super::hash::{key_prefix, table_hash};
 use super::images::LeftOut;
+use super::part::{Part, Second};
 use super::reference::{Target, server_target, target_of};
 use super::server_bytes::ServerBytes;
-use super::server_cut::{Again, Cut, Hashed};
+use super::server_cut::{Again, Hashed};
 use super::value_form::ValueForm;
 use super::{Options, Scheme};
 use crate::generated::Computed;
@@ -54,34 +55,6 @@ pub(super) struct KeyPlan {
     pub whole: Option<Vec<Part>>,
     /// True if the server hashes the same twice instead (R16).
     pub twice: bool,
-}
-
-/// One part of a key.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
-    /// A column's value, or its first characters, or as much of its form as the server hashes.
-    Column { index: usize, form: ValueForm, prefix: Option<u32>, second: Option<Second> },
-    /// A value that no image has.
-    Unknown,
-}
-
-/// Second hash of a part.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Second {
-    /// Part of the value that the server hashes.
-    pub cut: Option<Cut>,
-    /// True if the server fills it to another length than the first time.
-    pub filled: bool,
-}
-
-impl Second {
-    /// Turns the form after `start` into that of the second hash.
-    pub(super) fn apply(self, form: &mut Vec<u8>, start: usize) {
-        self.cut.into_iter().for_each(|cut| cut.apply(form, start));
-        if self.filled {
-            form.push(0);
-        }
-    }
 }
 
 /// A foreign key of this table.

@@ -5,10 +5,12 @@ use std::collections::HashMap;
 
 use paraply_binlog::rows::table_map::TableMap;
 
-use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END, TABLE_MAP};
+use super::row_event::{Error, HEADER, RowEvent, STATEMENT_END, TABLE_MAP};
 use crate::progress_row::{self, ProgressRow};
 use crate::row_ends::{Conversion, RowEnds, Unconverted};
 
+/// Text before the events of a statement.
+pub(super) const PREFIX: &[u8] = b"BINLOG '";
 /// Table id that means no table: a row event that only ends a statement.
 const NO_TABLE: &[u8] = &[0xff, 0xff, 0xff, 0, 0, 0];
 const NO_TABLE_SHORT: &[u8] = &[0xff, 0xff, 0xff, 0];
@@ -21,6 +23,27 @@ const SIZE_AT: usize = 9;
 /// Offsets of its type and of its own flags.
 const TYPE_AT: usize = 4;
 const HEADER_FLAGS_AT: usize = 17;
+
+/// Options for turning events into statements.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// Bytes of statement text (the server's `max_allowed_packet`).
+    pub bytes: usize,
+    /// True if every table has a unique key of NOT NULL columns, so that the server finds each row by itself:
+    /// neighbouring row events that update or delete in one table become one. Without such a key a server searches for
+    /// all rows of an event at once.
+    pub keyed: bool,
+    /// The columns of system-versioned tables whose values may have to be converted.
+    pub row_ends: Option<&'a RowEnds>,
+    /// Databases and names of tables whose rows are left out.
+    pub left_out: &'a [(String, String)],
+}
+
+impl Default for Limits<'_> {
+    fn default() -> Self {
+        Self { bytes: 16 << 20, keyed: false, row_ends: None, left_out: &[] }
+    }
+}
 
 /// A table of the current statement.
 struct Table<'a> {

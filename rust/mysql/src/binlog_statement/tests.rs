@@ -4,9 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use paraply_binlog::transaction::{Format, Identity, Kind, RawEvent, Transaction};
 
+use super::row_event::HEADER;
 use super::{
-    Error, HEADER, Limits, Place, Wanted, binlog_statements, format_statement, next_statement, next_wanted,
-    whole_statement,
+    Error, Limits, Place, Wanted, binlog_statements, format_statement, next_statement, next_wanted, whole_statement,
 };
 use crate::progress_row::ProgressRow;
 

@@ -7,22 +7,8 @@
 use paraply_binlog::rows::step_rows::{StepRow, Values};
 use paraply_core::schema::{Catalog, ForeignKey, Table, TableName};
 
-use super::{StatementError, StatementTable, quoted};
-
-/// A foreign key that changes of a table may break.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyCheck {
-    /// The child table.
-    pub child: TableName,
-    /// The parent table.
-    pub parent: TableName,
-    /// Text of a query before the values of the key, and after them. Its rows are the values without a parent.
-    pub query: (String, String),
-    /// Columns of the changed table with the key's values.
-    columns: Vec<usize>,
-    /// True if the changed table is the child.
-    is_child: bool,
-}
+use super::literal::quoted;
+use super::table::{KeyCheck, StatementError, StatementTable};
 
 /// Returns the foreign keys that changes of a table may break.
 pub(super) fn key_checks(catalog: &Catalog, name: &TableName) -> Vec<KeyCheck> {

@@ -1,18 +1,17 @@
 //! Values as literals, and as conditions that only the same value meets.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use paraply_binlog::rows::image_cursor::Malformed;
 use paraply_binlog::rows::layout::type_code;
 use paraply_binlog::rows::table_map::MappedColumn;
 use paraply_binlog::rows::values::decode::decompress;
 use paraply_binlog::rows::values::json::{holds_opaque, json_text};
-use paraply_binlog::rows::values::value_text::{Form, write_value};
+use paraply_binlog::rows::values::value_text::{ColumnForm, Form, write_value};
 use paraply_core::collation::name_of;
 use paraply_core::schema::Column;
 use paraply_core::value::Value;
-
-use super::StatementColumn;
 
 /// Reason why a value has no literal.
 #[derive(Debug)]
@@ -90,6 +89,20 @@ fn is_temporal(code: u8) -> bool {
 pub(super) fn may_set_itself(code: u8) -> bool {
     use type_code as t;
     matches!(code, t::DATETIME | t::DATETIME2 | t::TIMESTAMP | t::TIMESTAMP2)
+}
+
+/// A column as statements write it.
+#[derive(Debug)]
+pub(super) struct StatementColumn {
+    pub(super) name: String,
+    pub(super) quoted: Arc<str>,
+    pub(super) kind: ColumnKind,
+    pub(super) form: ColumnForm,
+    pub(super) generated: bool,
+    /// True if the server may set the column by itself when others change.
+    pub(super) sets_itself: bool,
+    /// True if the order in which rows get their values matters: the column is part of a key.
+    pub(super) in_key: bool,
 }
 
 impl StatementColumn {
@@ -212,4 +225,9 @@ fn hexadecimal(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"X'");
     out.extend(bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]));
     out.push(b'\'');
+}
+
+/// Returns a name in quotes.
+pub(super) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
 }

@@ -6,104 +6,22 @@
 mod key_checks;
 mod literal;
 mod stage;
+mod table;
 
 use std::sync::Arc;
 
-use paraply_binlog::rows::image_cursor::Malformed;
 use paraply_binlog::rows::known_tables::KnownTable;
-use paraply_binlog::rows::row_statement::staged::{StageTable, ordered_columns};
+use paraply_binlog::rows::row_statement::staged::ordered_columns;
 use paraply_binlog::rows::row_statement::{RowStatement, RowUpdate, StatementKind};
-use paraply_binlog::rows::step_rows::{CascadingKey, StepRow, Values, cascading_keys};
-use paraply_binlog::rows::values::value_text::{ColumnForm, TableForm};
-use paraply_core::schema::{Catalog, KeyPart, Table, TableName};
-use paraply_core::value::{Value, is_same_at};
+use paraply_binlog::rows::step_rows::{StepRow, Values, cascading_keys};
+use paraply_binlog::rows::values::value_text::TableForm;
+use paraply_core::schema::{Catalog, KeyPart, Table};
+use paraply_core::value::is_same_at;
 
 use key_checks::key_checks;
-use literal::ColumnKind;
+use literal::{ColumnKind, StatementColumn, quoted};
 
-pub use key_checks::KeyCheck;
-
-/// Reason why a row change has no statement.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StatementError {
-    /// An image lacks a column.
-    #[error("the log's rows of {table} leave out column {column}; the source must log with binlog_row_image=FULL")]
-    MissingColumn {
-        /// The table.
-        table: TableName,
-        /// The column.
-        column: String,
-    },
-    /// A partial update of a JSON document.
-    #[error(
-        "the log holds only the differences of column {column} of {table}; the source must log without \
-         binlog_row_value_options=PARTIAL_JSON"
-    )]
-    PartialJson {
-        /// The table.
-        table: TableName,
-        /// The column.
-        column: String,
-    },
-    /// A value that SQL text does not express exactly.
-    #[error("column {column} of {table} holds {what}, which SQL text does not express exactly")]
-    NotExpressible {
-        /// The table.
-        table: TableName,
-        /// The column.
-        column: String,
-        /// The value.
-        what: &'static str,
-    },
-    /// A foreign key within a table that changes other rows.
-    #[error(
-        "a foreign key of {table} to itself changes other rows (CASCADE or SET NULL), which no condition can prevent"
-    )]
-    OwnCascade {
-        /// The table.
-        table: TableName,
-    },
-    /// A damaged value.
-    #[error("column {column} of {table} is damaged: {what}")]
-    Damaged {
-        /// The table.
-        table: TableName,
-        /// The column.
-        column: String,
-        /// The error.
-        what: Malformed,
-    },
-}
-
-/// A column as statements write it.
-#[derive(Debug)]
-struct StatementColumn {
-    name: String,
-    quoted: Arc<str>,
-    kind: ColumnKind,
-    form: ColumnForm,
-    generated: bool,
-    /// True if the server may set the column by itself when others change.
-    sets_itself: bool,
-    /// True if the order in which rows get their values matters: the column is part of a key.
-    in_key: bool,
-}
-
-/// A table as statements write it.
-#[derive(Debug)]
-pub struct StatementTable {
-    name: TableName,
-    columns: Vec<StatementColumn>,
-    keys: Vec<Vec<usize>>,
-    /// Foreign keys whose cascades a condition prevents in each statement.
-    cascades: Vec<CascadingKey>,
-    /// Foreign keys that are checked after all statements.
-    checks: Vec<KeyCheck>,
-    stage: Option<Arc<StageTable>>,
-    insert: Arc<str>,
-    delete: Arc<str>,
-    update: Arc<str>,
-}
+pub use table::{KeyCheck, StatementError, StatementTable};
 
 impl StatementTable {
     /// Creates the table from the log and the definition, if there is one.
@@ -253,38 +171,6 @@ impl StatementTable {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    fn usable_key(&self, image: &Values<'_>) -> Option<&[usize]> {
-        let held = |&index: &usize| {
-            let value = image.get(index).and_then(Option::as_ref);
-            value.is_some_and(|value| !value.is_null())
-                && self.columns.get(index).is_some_and(|column| column.kind.is_comparable())
-        };
-        self.keys.iter().find(|key| key.iter().all(held)).map(Vec::as_slice)
-    }
-
-    fn value<'i, 'v>(
-        &self,
-        image: &'i Values<'v>,
-        index: usize,
-        column: &StatementColumn,
-    ) -> Result<&'i Value<'v>, StatementError> {
-        let missing = || StatementError::MissingColumn { table: self.name.clone(), column: column.name.clone() };
-        image.get(index).and_then(Option::as_ref).ok_or_else(missing)
-    }
-
-    fn write(&self, column: &StatementColumn, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), StatementError> {
-        column.write(value, out).map_err(|reason| self.error(column, &reason))
-    }
-
-    fn error(&self, column: &StatementColumn, reason: &literal::Reason) -> StatementError {
-        let (table, column) = (self.name.clone(), column.name.clone());
-        match *reason {
-            literal::Reason::PartialJson => StatementError::PartialJson { table, column },
-            literal::Reason::NotExpressible(what) => StatementError::NotExpressible { table, column, what },
-            literal::Reason::Damaged(what) => StatementError::Damaged { table, column, what },
-        }
-    }
-
     fn new_row(&self, after: &Values<'_>) -> Result<Vec<u8>, StatementError> {
         let mut part = vec![b'('];
         for (index, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.generated) {
@@ -369,10 +255,6 @@ fn and(out: &mut Vec<u8>) {
     if !out.is_empty() {
         out.extend_from_slice(b" AND ");
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 #[cfg(test)]

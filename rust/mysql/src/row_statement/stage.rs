@@ -5,8 +5,8 @@ use std::sync::Arc;
 use paraply_binlog::rows::row_statement::staged::{StageTable, StagedRow};
 use paraply_binlog::rows::step_rows::{StepRow, Values};
 
-use super::literal::ColumnKind;
-use super::{StatementColumn, StatementError, StatementTable};
+use super::literal::{ColumnKind, StatementColumn};
+use super::table::{StatementError, StatementTable};
 
 /// Returns the table of a session for rows that a key finds.
 pub(super) fn stage_table(name: &str, table: &str, columns: &[StatementColumn], key: &[usize]) -> Arc<StageTable> {

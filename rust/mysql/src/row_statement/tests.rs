@@ -1,6 +1,6 @@
 //! Tests of statements are in Python, on real servers; here are the names.
 
-use super::quoted;
+use super::literal::quoted;
 
 #[test]
 fn a_name_never_leaves_its_quotes() {

@@ -14,7 +14,8 @@ use std::mem::take;
 
 use paraply_core::gtid::GtidSet;
 
-use super::{Entry, Ranges, Reached, reached};
+use super::entry::Entry;
+use super::ranges::{Ranges, Reached, reached};
 
 /// Number of pieces after a gap that a row holds before it takes over those of all rows; without a long gap it holds a
 /// few.

@@ -1,5 +1,7 @@
 //! The first table named by a change of rows in text.
 
+use super::quoting::is_word;
+
 /// Words between the verb and the table.
 const PASSED: [&str; 12] = [
     "LOW_PRIORITY",
@@ -120,8 +122,8 @@ impl Iterator for Tokens<'_> {
                     self.quoted(quote);
                     return Some(Token::Text);
                 }
-                [byte, ..] if super::is_word(byte) => {
-                    let length = self.rest.iter().take_while(|&&byte| super::is_word(byte)).count();
+                [byte, ..] if is_word(byte) => {
+                    let length = self.rest.iter().take_while(|&&byte| is_word(byte)).count();
                     return Some(Token::Name(String::from_utf8_lossy(self.advance(length)).into_owned(), false));
                 }
                 [byte, ..] if byte.is_ascii_whitespace() => {

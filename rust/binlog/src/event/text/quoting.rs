@@ -36,3 +36,8 @@ impl Quoting {
         self.escapes && quote != b'`' && !(self.ansi_quotes && quote == b'"')
     }
 }
+
+/// Returns true if a name without quotes may hold this byte.
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}

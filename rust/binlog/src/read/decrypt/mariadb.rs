@@ -12,7 +12,7 @@ use cbc::cipher::{
     BlockCipher, BlockDecrypt, BlockEncrypt, BlockEncryptMut, BlockSizeUser, KeyInit, KeyIvInit, StreamCipher,
 };
 
-use super::{Keys, MAGIC, PIECE, Source};
+use super::source::{Keys, MAGIC, PIECE, Source};
 use crate::error::LogError;
 
 const HEADER: usize = 19;

@@ -8,7 +8,7 @@ use aes::Aes256;
 use cbc::cipher::{BlockDecryptMut, KeyIvInit, StreamCipher};
 use sha2::{Digest, Sha512};
 
-use super::{Keys, MAGIC, PIECE, Source};
+use super::source::{Keys, MAGIC, PIECE, Source};
 use crate::error::LogError;
 
 const HEADER: usize = 512;

@@ -9,14 +9,12 @@ use crate::event::mariadb;
 use crate::event::partial_rows::Pieces;
 use crate::event::refusal;
 use crate::event::{Event, types};
-use crate::read::start::Group;
+use crate::read::start::{Group, is_without_begin};
 use crate::rows::STMT_END;
-use crate::transaction::{Format, Kind, RawEvent};
+use crate::transaction::{Kind, RawEvent};
 
 /// The flag in a row event's own header.
 const NO_FOREIGN_KEY_CHECKS: u16 = 2;
-/// The first version that writes BEGIN and COMMIT around the row changes of each statement.
-const FIRST_WITH_BEGIN: (u8, u8, u8) = (5, 5, 0);
 /// Position of an event's size in its header.
 const SIZE_OFFSET: usize = 9;
 const TYPE_OFFSET: usize = 4;
@@ -101,12 +99,6 @@ impl Assembler {
         }
         Err(pieces.interrupted())
     }
-}
-
-/// Returns true if logs of this format, as those of MySQL 5.1, have row changes of tables without transactions outside
-/// of BEGIN and COMMIT.
-pub(crate) fn is_without_begin(format: &Format) -> bool {
-    format.version < FIRST_WITH_BEGIN && !format.mariadb
 }
 
 /// Returns the flags after a row event's table number.

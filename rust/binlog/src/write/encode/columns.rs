@@ -3,7 +3,7 @@
 use paraply_core::schema::{Column, Table};
 use paraply_core::value::Value;
 
-use super::{Collations, EncodeError, lenenc};
+use super::error::{Collations, EncodeError};
 use crate::rows::layout::type_code;
 
 /// Bytes of the longest character of `utf8mb4`; a column's length counts characters.
@@ -229,4 +229,24 @@ fn pack(bits: impl Iterator<Item = bool>, mask: fn(usize) -> u8) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// Appends a length-encoded number.
+pub(super) fn lenenc(out: &mut Vec<u8>, number: u64) {
+    let bytes = number.to_le_bytes();
+    match number {
+        0..=250 => out.push(bytes[0]),
+        251..=0xffff => {
+            out.push(252);
+            out.extend(&bytes[..2]);
+        }
+        0x1_0000..=0xff_ffff => {
+            out.push(253);
+            out.extend(&bytes[..3]);
+        }
+        _ => {
+            out.push(254);
+            out.extend(bytes);
+        }
+    }
 }

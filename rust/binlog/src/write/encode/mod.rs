@@ -3,15 +3,16 @@
 //! Events carry no checksum and no position: the code that appends them to a log adds both.
 
 mod columns;
+mod error;
 #[cfg(test)]
 mod tests;
-
-use std::collections::HashMap;
 
 use paraply_core::gtid::{Gtid, Origin as GtidOrigin};
 use paraply_core::schema::Table;
 use paraply_core::value::Value;
 
+use self::columns::lenenc;
+pub use self::error::{Collations, EncodeError};
 use crate::event::{EventHeader, HEADER_LENGTH, types};
 use crate::transaction::Transaction;
 
@@ -23,39 +24,6 @@ const MOST_ROW_BYTES: usize = 8192;
 const SERVER_VERSION: u32 = 90_700;
 /// `utf8mb4_0900_ai_ci`, as client, connection and server.
 const CHARSETS: [u8; 6] = [255, 0, 255, 0, 255, 0];
-/// The numbers of collations by their names.
-pub type Collations = HashMap<String, u32>;
-
-/// Reason why rows cannot be written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EncodeError {
-    /// A value or a type.
-    #[error("column `{column}` of table {table} {reason}")]
-    Column {
-        /// The table.
-        table: String,
-        /// The column.
-        column: String,
-        /// Description of the problem.
-        reason: &'static str,
-    },
-    /// A table and the problem.
-    #[error("table {0}: {1}")]
-    Table(String, &'static str),
-    /// The inner part of a transaction cannot be read.
-    #[error("the content between BEGIN and the end of the transaction is not a sequence of events")]
-    Rows,
-    /// The GTID is tagged, or not MySQL's.
-    #[error("the GTID {0} cannot be logged: it is tagged, or not MySQL's")]
-    Gtid(Gtid),
-}
-
-impl EncodeError {
-    fn of(table: &Table, column: &paraply_core::schema::Column, reason: &'static str) -> Self {
-        Self::Column { table: table.name.to_string(), column: column.name.clone(), reason }
-    }
-}
-
 /// Header of a transaction.
 #[derive(Debug, Clone)]
 pub struct Head {
@@ -282,24 +250,4 @@ fn event(type_code: u8, server_id: u32, timestamp: u32, body: &[u8]) -> Vec<u8> 
     out.extend([0; 6]);
     out.extend(body);
     out
-}
-
-/// Appends a length-encoded number.
-fn lenenc(out: &mut Vec<u8>, number: u64) {
-    let bytes = number.to_le_bytes();
-    match number {
-        0..=250 => out.push(bytes[0]),
-        251..=0xffff => {
-            out.push(252);
-            out.extend(&bytes[..2]);
-        }
-        0x1_0000..=0xff_ffff => {
-            out.push(253);
-            out.extend(&bytes[..3]);
-        }
-        _ => {
-            out.push(254);
-            out.extend(bytes);
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::rows::image_cursor::{Cursor, Decoded, Malformed};
-use crate::rows::values::json::{Json, MAX_DEPTH, malformed};
+use crate::rows::values::json::value::{Json, MAX_DEPTH, malformed};
 
 const SMALL_OBJECT: u8 = 0;
 const LARGE_OBJECT: u8 = 1;
@@ -20,8 +20,17 @@ const DOUBLE: u8 = 11;
 const STRING: u8 = 12;
 const OPAQUE: u8 = 15;
 
+impl<'a> Json<'a> {
+    /// Reads a binary document; the empty one, which an update of an invalid value leaves, is `null`.
+    ///
+    /// The work and the memory are bounded by the document's length, whatever its bytes are.
+    pub fn parse(document: &'a [u8]) -> Decoded<Self> {
+        parse(document)
+    }
+}
+
 /// Reads a whole document.
-pub(super) fn parse(document: &[u8]) -> Decoded<Json<'_>> {
+fn parse(document: &[u8]) -> Decoded<Json<'_>> {
     let Some((&kind, _)) = document.split_first() else { return Ok(Json::Null) };
     let mut reader = Reader { document, budget: document.len() };
     reader.value(kind, 1, 0)

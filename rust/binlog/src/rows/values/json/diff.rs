@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::rows::image_cursor::{Cursor, Decoded, Malformed};
-use crate::rows::values::json::{Json, malformed};
+use crate::rows::values::json::value::{Json, malformed};
 
 /// Effect of a difference on the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,10 +5,17 @@ use std::io::Write;
 use crate::rows::image_cursor::{Cursor, Decoded, Malformed};
 use crate::rows::layout::type_code;
 use crate::rows::values::decode::decimal_text;
-use crate::rows::values::json::{Json, MAX_DEPTH, malformed};
+use crate::rows::values::json::value::{Json, MAX_DEPTH, malformed};
+
+impl Json<'_> {
+    /// Appends the text that the server prints.
+    pub fn write_text(&self, out: &mut Vec<u8>) -> Decoded<()> {
+        write(self, 0, out)
+    }
+}
 
 /// Appends a value's text: `{"a": 1, "b": [1, 2]}`.
-pub(super) fn write(value: &Json<'_>, depth: usize, out: &mut Vec<u8>) -> Decoded<()> {
+fn write(value: &Json<'_>, depth: usize, out: &mut Vec<u8>) -> Decoded<()> {
     if depth > MAX_DEPTH {
         return malformed("JSON nested more than 100 levels deep", 0);
     }
