@@ -73,10 +73,11 @@ lint: build ## Check formats, lints and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest --quiet tests/conventions/test_import_circles.py tests/conventions/test_rust_modules.py
 	$(BIN)/python -m mypy.stubtest paraply._native --mypy-config-file pyproject.toml --ignore-disjoint-bases --allowlist tools/stubtest-allowlist.txt
 	@$(MAKE) --no-print-directory docs
 
-graph: setup ## Print import circles, upward imports, the largest folder and long files
+graph: setup ## Print import circles, upward imports, the largest folder and long files, of Python and Rust
 	@$(BIN)/python tools/import_graph.py
 
 format: setup ## Format all code

@@ -1,6 +1,7 @@
 """Print the shape of the code: import circles, upward imports, the largest folder, and long files.
 
-``make graph`` runs it. ``tests/conventions/test_import_circles.py`` uses the same functions. Imports for type checkers only, and imports
+``make graph`` runs it, and ``tools/rust_graph.py`` reads the files of Rust. ``tests/conventions/test_import_circles.py`` and
+``tests/conventions/test_rust_modules.py`` use the same functions, and ``make lint`` runs them. Imports for type checkers only, and imports
 inside functions, count like all others.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,27 +138,46 @@ def _sources(top: Path) -> Iterator[Path]:
 
 
 def main() -> int:
-    """Print the figures; return 1 if there is a circle or an upward import."""
-    graph = read_graph()
-    found, arrows = circles(graph), upward(graph)
-    folders = [PACKAGE, ROOT / "rust"]
+    """Print the figures of Python and Rust; return 1 if there is a circle or an upward import."""
+    from rust_graph import crates
+    from rust_graph import read_graph as read_crate
+
+    python = read_graph()
+    arrows = upward(python)
+    rust = {f"{crate.name}::{name}": others for crate in crates() for name, others in _named(crate.name, read_crate(crate))}
+    print("Python")
+    found = _print_graph(python, [PACKAGE])
+    print(f"  upward imports     {len(arrows)}")
+    for module, other in arrows:
+        print(f"    {module} -> {other}")
+    print("Rust")
+    found += _print_graph(rust, [ROOT / "rust"])
+    return 1 if found or arrows else 0
+
+
+def _named(crate: str, graph: Graph) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the files of a crate, with its name before those that they depend on."""
+    for name, others in graph.items():
+        yield name, frozenset(f"{crate}::{other}" for other in others)
+
+
+def _print_graph(graph: Graph, folders: Sequence[Path]) -> int:
+    """Print the figures of one language; return the number of circles."""
+    found = circles(graph)
     folder, count = largest_folder(folders)
     long = long_files(folders)
-    print(f"modules            {len(graph)}, imports {sum(map(len, graph.values()))}")
-    print(f"import circles     {len(found)}")
+    print(f"  files              {len(graph)}, imports {sum(map(len, graph.values()))}")
+    print(f"  import circles     {len(found)}")
     for group in found:
-        print(f"  {len(group)} modules: {', '.join(group)}")
+        print(f"    {len(group)} files: {', '.join(group)}")
         if "-v" in sys.argv:
             for module in group:
-                print(f"    {module} -> {', '.join(sorted(graph[module] & set(group)))}")
-    print(f"upward imports     {len(arrows)}")
-    for module, other in arrows:
-        print(f"  {module} -> {other}")
-    print(f"largest folder     {folder.relative_to(ROOT)}, {count} files")
-    print(f"files over {LINES} lines {len(long)}")
+                print(f"      {module} -> {', '.join(sorted(graph[module] & set(group)))}")
+    print(f"  largest folder     {folder.relative_to(ROOT)}, {count} files")
+    print(f"  files over {LINES} lines {len(long)}")
     for lines, path in long:
-        print(f"  {lines} {path.relative_to(ROOT)}")
-    return 1 if found or arrows else 0
+        print(f"    {lines} {path.relative_to(ROOT)}")
+    return len(found)
 
 
 if __name__ == "__main__":
