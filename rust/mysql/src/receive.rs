@@ -1,6 +1,9 @@
 //! Receiving a source's log over a connection: registered as a replica, event by event, with the bytes as the source
 //! sent them.
 
+// These bytes come from others: an access outside of them is an error, never a panic.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
+
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -12,7 +12,7 @@ use crate::event::checksum::CHECKSUM_LENGTH;
 use crate::event::{Event, EventHeader, HEADER_LENGTH, flags, types};
 use crate::read::payload::Payload;
 use crate::transaction::Format;
-use crate::write::dump::frame::{Frame, unpacked};
+use crate::write::dump::frame::{Frame, unpacked, without_checksum};
 use crate::write::encode::query_body;
 use crate::write::relay::{Head, compose_event, rotate_body};
 use crate::write::restamp::{Stamps, restamped};
@@ -23,6 +23,7 @@ const ALGORITHM_CRC32: u8 = 1;
 const SERVER_ID: std::ops::Range<usize> = 5..9;
 const SIZE: std::ops::Range<usize> = 9..13;
 const POSITION: std::ops::Range<usize> = 13..17;
+const FLAGS: std::ops::Range<usize> = 17..19;
 /// Bytes after which a log file of the dump is ended; positions have 32 bits.
 const MOST_BYTES: u64 = 1 << 30;
 /// The first position of a log.
@@ -192,7 +193,7 @@ impl Dump {
         }
         let stamps = self.rebased(stamps);
         let mut taken = 0;
-        while let Some(size) = size_of_first(&events[taken..])?
+        while let Some(size) = size_of_first(events.get(taken..).unwrap_or_default())?
             && let Some(event) = events.get(taken..taken + size)
         {
             let header = EventHeader::parse(event)?;
@@ -263,14 +264,12 @@ impl Dump {
     /// started.
     fn described(&self, format: &Format) -> Vec<u8> {
         let mut event = format.event.clone();
-        event[SERVER_ID].copy_from_slice(&self.server_id.to_le_bytes());
-        event[17..19].copy_from_slice(&0_u16.to_le_bytes());
-        if let Some(created) = event.get_mut(CREATED) {
-            created.fill(0);
-        }
+        put(&mut event, SERVER_ID, &self.server_id.to_le_bytes());
+        put(&mut event, FLAGS, &[0; 2]);
+        put(&mut event, CREATED, &[0; 4]);
         let algorithm = event.len().saturating_sub(CHECKSUM_LENGTH + 1);
         if format.knows_checksums() {
-            event[algorithm] = ALGORITHM_CRC32;
+            put(&mut event, algorithm..algorithm + 1, &[ALGORITHM_CRC32]);
         }
         event
     }
@@ -282,7 +281,8 @@ impl Dump {
         }
         // Two files of one server differ by their times.
         let (known, format) = (self.described(known), self.described(format));
-        let content = |event: &[u8]| event[HEADER_LENGTH..event.len().saturating_sub(CHECKSUM_LENGTH)].to_vec();
+        let content =
+            |event: &[u8]| event.get(HEADER_LENGTH..event.len().saturating_sub(CHECKSUM_LENGTH)).map(<[u8]>::to_vec);
         content(&known) == content(&format)
     }
 
@@ -298,7 +298,7 @@ impl Dump {
         if header.type_code != types::TRANSACTION_PAYLOAD || header.server_id != self.replica_id {
             return self.event(out, (header, event), checksum, stamps);
         }
-        let bytes = &event[..event.len().saturating_sub(checksum).max(HEADER_LENGTH)];
+        let bytes = without_checksum(event, checksum)?;
         let outer = Event { offset: 0, end_offset: 0, header, bytes, format, relay_log: false };
         let mut inner = Payload::parse(outer.body())?.events(&Arc::from("a compressed transaction"), &outer)?;
         while let Some(event) = inner.next_event().map_err(|error| Fault::damaged(error.to_string()))? {
@@ -320,18 +320,18 @@ impl Dump {
         let content = content.ok_or_else(|| Fault::damaged("an event is shorter than its checksum"))?;
         let mut event = content.to_vec();
         if matches!(header.type_code, types::GTID | types::GTID_TAGGED) {
-            let body = restamped(header.type_code, &content[HEADER_LENGTH..], stamps)?;
+            let body = restamped(header.type_code, content.get(HEADER_LENGTH..).unwrap_or_default(), stamps)?;
             event.truncate(HEADER_LENGTH);
             event.extend_from_slice(&body);
         }
         if header.type_code == types::MARIADB_GTID {
             mariadb::prepare_gtid(&header, &mut event, self.replica_id)?;
         } else if header.server_id == self.replica_id {
-            event[SERVER_ID].copy_from_slice(&self.server_id.to_le_bytes());
+            put(&mut event, SERVER_ID, &self.server_id.to_le_bytes());
         }
         let size = event.len() + CHECKSUM_LENGTH;
         event.resize(size, 0);
-        event[SIZE].copy_from_slice(&(size as u32).to_le_bytes());
+        put(&mut event, SIZE, &(size as u32).to_le_bytes());
         self.place(&mut event);
         sum_up(&mut event);
         self.send(out, &event);
@@ -341,7 +341,7 @@ impl Dump {
     /// Sets the position of an event in the dumped log.
     fn place(&mut self, event: &mut [u8]) {
         self.position += event.len() as u64;
-        event[POSITION].copy_from_slice(&(self.position as u32).to_le_bytes());
+        put(event, POSITION, &(self.position as u32).to_le_bytes());
     }
 
     /// Appends an event that is in no log.
@@ -349,7 +349,7 @@ impl Dump {
         let mut event = Vec::new();
         let head = Head { type_code, flags, timestamp: 0, server_id: self.server_id, offset: None };
         compose_event(&mut event, head, body, true);
-        event[POSITION].copy_from_slice(&(position as u32).to_le_bytes());
+        put(&mut event, POSITION, &(position as u32).to_le_bytes());
         sum_up(&mut event);
         self.send(out, &event);
     }
@@ -405,6 +405,13 @@ fn split(mut bytes: &[u8]) -> Result<Vec<(EventHeader, &[u8])>, Fault> {
         bytes = rest;
     }
     Ok(events)
+}
+
+/// Sets a field of an event that has it.
+fn put(event: &mut [u8], field: std::ops::Range<usize>, bytes: &[u8]) {
+    if let Some(field) = event.get_mut(field) {
+        field.copy_from_slice(bytes);
+    }
 }
 
 fn sum_up(event: &mut [u8]) {

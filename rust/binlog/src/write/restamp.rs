@@ -35,8 +35,9 @@ pub fn restamped(type_code: u8, body: &[u8], stamps: Stamps) -> Result<Vec<u8>, 
     if out.get(LOGICAL_TIMESTAMP_OFFSET) == Some(&LOGICAL_TIMESTAMP) {
         let start = LOGICAL_TIMESTAMP_OFFSET + 1;
         let place = out.get_mut(start..start + 16).ok_or_else(|| Fault::damaged("a GTID event is too short"))?;
-        place[..8].copy_from_slice(&stamps.last_committed.to_le_bytes());
-        place[8..].copy_from_slice(&stamps.sequence_number.to_le_bytes());
+        for (field, number) in place.chunks_exact_mut(8).zip([stamps.last_committed, stamps.sequence_number]) {
+            field.copy_from_slice(&number.to_le_bytes());
+        }
     }
     Ok(out)
 }
@@ -148,7 +149,7 @@ fn encoded(number: u64) -> Vec<u8> {
         return [&[0xff][..], &number.to_le_bytes()].concat();
     }
     let whole = u128::from(number) << (following + 1) | ((1 << following) - 1);
-    whole.to_le_bytes()[..=following].to_vec()
+    whole.to_le_bytes().into_iter().take(following + 1).collect()
 }
 
 #[cfg(test)]

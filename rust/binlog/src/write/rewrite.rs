@@ -3,9 +3,6 @@
 //! Nothing else changes but what follows from the numbers. The event of a tagged GTID may become longer or shorter, which
 //! moves the events after it. A transaction's compressed payload holds no position: servers write 0 into its events.
 
-// These bytes come from others: an access outside of them is an error, never a panic.
-#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
-
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write as _};

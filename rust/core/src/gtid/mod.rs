@@ -1,5 +1,8 @@
 //! Global transaction identifiers and sets of them, MySQL's and MariaDB's.
 
+// These bytes come from others: an access outside of them is an error, never a panic.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
+
 mod cursor;
 mod error;
 mod intervals;

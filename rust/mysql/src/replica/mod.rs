@@ -4,6 +4,9 @@
 //! The library behind [`Connection`](crate::connection::Connection) gives a source's log as a stream that cannot be written to
 //! and has lost the header of semi-synchronous replication, so the few packets that a replica needs are read and written here.
 
+// These bytes come from others: an access outside of them is an error, never a panic.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
+
 mod handshake;
 mod login;
 mod packets;

@@ -1,5 +1,8 @@
 //! Packets of the client protocol, as a server reads and writes them.
 
+// These bytes come from others: an access outside of them is an error, never a panic.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
+
 use std::io::{self, Read, Write};
 
 /// Length of a frame that is followed by another one, which may be empty.

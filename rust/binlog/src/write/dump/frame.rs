@@ -43,7 +43,7 @@ pub(super) fn unpacked(
     if header.type_code != types::TRANSACTION_PAYLOAD {
         return Err(Fault::not_understood("a transaction of which only some rows are applied has another form"));
     }
-    let bytes = &event[..event.len().saturating_sub(checksum).max(HEADER_LENGTH)];
+    let bytes = without_checksum(event, checksum)?;
     let outer = Event { offset: 0, end_offset: 0, header, bytes, format, relay_log: false };
     let mut inner = Payload::parse(outer.body())?.events(&Arc::from("a compressed transaction"), &outer)?;
     let mut events = Vec::new();
@@ -51,4 +51,10 @@ pub(super) fn unpacked(
         events.push((event.header, event.bytes.to_vec()));
     }
     Ok(events)
+}
+
+/// Returns an event of a log without its last `checksum` bytes.
+pub(super) fn without_checksum(event: &[u8], checksum: usize) -> Result<&[u8], Fault> {
+    let length = event.len().saturating_sub(checksum).max(HEADER_LENGTH);
+    event.get(..length).ok_or_else(|| Fault::damaged("an event is shorter than its header"))
 }

@@ -93,13 +93,13 @@ impl Kind {
                 if bits < 63 && !(-(1_i64 << bits)..1_i64 << bits).contains(number) {
                     return Err("is out of range");
                 }
-                out.extend(&number.to_le_bytes()[..width]);
+                out.extend(number.to_le_bytes().iter().take(width));
             }
             (Self::Int { width, .. }, Value::UInt(number)) => {
                 if width < 8 && number >> (width * 8) != 0 {
                     return Err("is out of range");
                 }
-                out.extend(&number.to_le_bytes()[..width]);
+                out.extend(number.to_le_bytes().iter().take(width));
             }
             (Self::Float, Value::Float(number)) => out.extend(number.to_le_bytes()),
             (Self::Double, Value::Double(number)) => out.extend(number.to_le_bytes()),
@@ -107,7 +107,7 @@ impl Kind {
                 if bytes.len() > usize::from(most) {
                     return Err("is too long");
                 }
-                out.extend(&(bytes.len() as u16).to_le_bytes()[..if most > 255 { 2 } else { 1 }]);
+                out.extend((bytes.len() as u16).to_le_bytes().iter().take(if most > 255 { 2 } else { 1 }));
                 out.extend_from_slice(bytes);
             }
             (Self::Blob { prefix, .. }, Value::Bytes(bytes)) => {
@@ -115,7 +115,7 @@ impl Kind {
                 if bytes.len() as u64 >> (prefix * 8) != 0 {
                     return Err("is too long");
                 }
-                out.extend(&(bytes.len() as u32).to_le_bytes()[..prefix]);
+                out.extend((bytes.len() as u32).to_le_bytes().iter().take(prefix));
                 out.extend_from_slice(bytes);
             }
             _ => return Err("does not fit its column"),

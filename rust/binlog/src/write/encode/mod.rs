@@ -89,8 +89,9 @@ pub fn rows(
         let alike =
             |change: &&RowChange<'_>| change.table.name == first.table.name && change.type_code() == first.type_code();
         let count = rest.iter().take_while(alike).count();
-        row_events(origin, collations, &rest[..count], &mut events)?;
-        rest = &rest[count..];
+        let (alike, later) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+        row_events(origin, collations, alike, &mut events)?;
+        rest = later;
     }
     Ok(events.concat())
 }
@@ -119,7 +120,7 @@ pub fn transaction(head: &Head, rows: &[u8]) -> Result<Vec<Vec<u8>>, EncodeError
         let size = EventHeader::parse(rest).map_or(0, |header| header.event_size as usize);
         let event = rest.get(..size).filter(|_| size >= HEADER_LENGTH).ok_or(EncodeError::Rows)?;
         events.push(event.to_vec());
-        rest = &rest[size..];
+        rest = rest.get(size..).unwrap_or_default();
     }
     events.push(made(types::XID, head.origin(), &head.gtid.number.to_le_bytes()));
     with_gtid(head, events)
@@ -186,7 +187,9 @@ fn table_id(table: &Table) -> u64 {
 
 fn query(head: &Head, database: &str, sql: &[u8], flags: u16) -> Vec<u8> {
     let mut event = made(types::QUERY, head.origin(), &query_body(head.session, database, sql));
-    event[17..19].copy_from_slice(&flags.to_le_bytes());
+    if let Some(field) = event.get_mut(17..19) {
+        field.copy_from_slice(&flags.to_le_bytes());
+    }
     event
 }
 
