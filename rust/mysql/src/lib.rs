@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod binlog_statement;
 pub mod connection;
 pub mod progress_row;
@@ -12,5 +13,4 @@ pub mod row_ends;
 pub mod row_statement;
 #[cfg(test)]
 mod scripted_stream;
-pub mod series;
 pub mod serve;

@@ -12,7 +12,6 @@ pub mod logged_cascades;
 mod mapped_column;
 mod optional_metadata;
 pub mod own_tables;
-mod places;
 pub mod renames;
 pub mod row_statement;
 pub mod row_walk;
@@ -20,6 +19,7 @@ pub mod single_rows;
 pub mod step_rows;
 pub mod table_check;
 pub mod table_map;
+mod value_offsets;
 pub mod values;
 
 use paraply_core::value::Value;

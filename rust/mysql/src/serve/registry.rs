@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use paraply_core::gtid::GtidSet;
 
 use crate::serve::log::files::LogFile;
-use crate::serve::log::place::Place;
+use crate::serve::log::log_position::LogPosition;
 
 /// Bytes that were sent after a file before a replica is known to have received that file: more than the buffers of both
 /// ends of a connection hold.
@@ -214,13 +214,13 @@ impl Registry {
 pub(super) struct Progress(Arc<Mutex<Replica>>);
 
 impl Progress {
-    pub(super) fn moved(&self, log: &LogFile, place: Option<&Place>, bytes: u64) {
+    pub(super) fn moved(&self, log: &LogFile, log_position: Option<&LogPosition>, bytes: u64) {
         let mut replica = locked(&self.0);
-        if let Some(place) = place {
-            if *replica.file != *place.file {
-                replica.file = place.file.to_string();
+        if let Some(log_position) = log_position {
+            if *replica.file != *log_position.file {
+                replica.file = log_position.file.to_string();
             }
-            replica.position = place.position;
+            replica.position = log_position.position;
         }
         if replica.begun.back().is_none_or(|&(number, _)| number != log.number) {
             replica.begun.push_back((log.number, bytes));

@@ -7,8 +7,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use paraply_binlog::cpu::{Stage, within};
+use paraply_mysql::batch::{Guard, WholeEnded, commit_each, run_each};
 use paraply_mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
-use paraply_mysql::series::{Guard, WholeEnded, commit_each, run_each};
 use paraply_plan::ledger::Entry;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyBytesMethods, PyFloat, PyInt, PyList, PyTuple};

@@ -15,8 +15,8 @@ use paraply_core::gtid::GtidSet;
 
 use crate::serve::log::block::BlockReader;
 use crate::serve::log::files::{Files, LogFile};
+use crate::serve::log::log_position::{LogPosition, is_made_up, is_of_receiver};
 use crate::serve::log::made;
-use crate::serve::log::place::{Place, is_made_up, is_of_receiver};
 use crate::serve::log::restamper::Restamper;
 use crate::serve::log::start::{FIRST, Start, raw_event};
 use crate::serve::log::terms::{End, Failure, Piece, Terms};
@@ -43,7 +43,7 @@ pub(in crate::serve) struct Dump<'a, W> {
     /// Bytes by which the events of a relay log that were sent are longer than in the source's log.
     growth: i64,
     /// The position as the replica counts it; none before a relay log has named it.
-    place: Option<Place>,
+    log_position: Option<LogPosition>,
     /// The source's format description in use.
     format: Vec<u8>,
     /// True if the events that are sent have checksums.
@@ -77,7 +77,7 @@ impl<'a, W: Write> Dump<'a, W> {
             restamper: None,
             shift: start.shift,
             growth: 0,
-            place: start.place,
+            log_position: start.log_position,
             format: start.format.unwrap_or_default(),
             checksums: terms.checksums == Some(true),
             file_checksum: 0,
@@ -144,11 +144,11 @@ impl<'a, W: Write> Dump<'a, W> {
         if self.terms.heartbeat.is_none_or(|period| self.spoke.elapsed() < period) {
             return Ok(());
         }
-        if let Some(place) = &self.place {
+        if let Some(log_position) = &self.log_position {
             let (terms, checksums) = (self.terms, self.checksums);
             // The receiver counts the bytes that it gets, and refuses a heartbeat with a position before that.
-            let position = place.position.saturating_add_signed(self.growth.max(0));
-            let event = made::heartbeat(&place.file, position, terms.heartbeats_v2, terms.server_id, checksums);
+            let position = log_position.position.saturating_add_signed(self.growth.max(0));
+            let event = made::heartbeat(&log_position.file, position, terms.heartbeats_v2, terms.server_id, checksums);
             self.sink.event(&event)?;
         }
         self.flush()
@@ -160,7 +160,7 @@ impl<'a, W: Write> Dump<'a, W> {
         if self.sink.sent() > before {
             self.spoke = Instant::now();
         }
-        self.progress.moved(&self.log, self.place.as_ref(), self.sink.sent());
+        self.progress.moved(&self.log, self.log_position.as_ref(), self.sink.sent());
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl<'a, W: Write> Dump<'a, W> {
         let restamper = Restamper::begin(&self.log, self.offset, self.shift, self.file_checksum);
         self.restamper = restamper.map_err(|error| Failure::Log(format!("{}: {error}", self.log.name)))?;
         if self.log.relay_log {
-            if self.place.is_some() && !self.format.is_empty() && !self.begun {
+            if self.log_position.is_some() && !self.format.is_empty() && !self.begun {
                 self.announce(false)?;
             }
             return Ok(());
@@ -183,11 +183,11 @@ impl<'a, W: Write> Dump<'a, W> {
         self.format = format;
         let after = FIRST + self.format.len() as u64;
         let position = self.offset.saturating_add_signed(self.shift);
-        self.place = Some(Place { file: Arc::clone(&self.log.name), position });
+        self.log_position = Some(LogPosition { file: Arc::clone(&self.log.name), position });
         self.announce(true)?;
         self.offset = self.offset.max(after);
         let position = self.offset.saturating_add_signed(self.shift);
-        self.place = Some(Place { file: Arc::clone(&self.log.name), position });
+        self.log_position = Some(LogPosition { file: Arc::clone(&self.log.name), position });
         Ok(())
     }
 
@@ -202,19 +202,22 @@ impl<'a, W: Write> Dump<'a, W> {
                 "Replica can not handle replication events with the checksum that source is configured to log";
             return Err(Failure::Log(message.to_owned()));
         }
-        let Some(place) = &self.place else {
+        let Some(log_position) = &self.log_position else {
             return Err(self.damaged(Fault::damaged("the relay log does not name a position in its source's log")));
         };
         let by_gtids = !self.begun && self.received.is_some();
-        let position = if by_gtids { FIRST } else { place.position };
-        self.sink.event(&made::rotate(&place.file, position, self.terms.server_id, self.checksums))?;
+        let position = if by_gtids { FIRST } else { log_position.position };
+        self.sink.event(&made::rotate(&log_position.file, position, self.terms.server_id, self.checksums))?;
         (self.checksums, self.growth) = (format.checksum, 0);
         let end = if position == FIRST { FIRST + self.format.len() as u64 } else { 0 };
         let fresh = fresh && end > 0 && (self.begun || self.received.as_ref().is_none_or(GtidSet::is_empty));
         self.sink.event(&made::format_description(&self.format, end, fresh, format.knows_checksums()))?;
         self.begun = true;
         // A heartbeat must not name a position before that of the format description.
-        self.place.as_mut().into_iter().for_each(|place| place.position = place.position.max(end));
+        self.log_position
+            .as_mut()
+            .into_iter()
+            .for_each(|log_position| log_position.position = log_position.position.max(end));
         Ok(())
     }
 
@@ -224,7 +227,7 @@ impl<'a, W: Write> Dump<'a, W> {
             let size = EventHeader::parse(rest).map(|header| header.event_size as usize);
             let whole = size.as_ref().is_ok_and(|&size| rest.len() >= size.max(HEADER_LENGTH));
             if !whole && !self.block.is_full(self.offset, end) {
-                self.progress.moved(&self.log, self.place.as_ref(), self.sink.sent());
+                self.progress.moved(&self.log, self.log_position.as_ref(), self.sink.sent());
                 let read = self.block.fill(self.offset, end);
                 read.map_err(|error| self.unreadable(&error))?;
                 continue;
@@ -247,7 +250,7 @@ impl<'a, W: Write> Dump<'a, W> {
                 self.beat()?;
             }
         }
-        self.progress.moved(&self.log, self.place.as_ref(), self.sink.sent());
+        self.progress.moved(&self.log, self.log_position.as_ref(), self.sink.sent());
         Ok(())
     }
 
@@ -310,7 +313,7 @@ impl<'a, W: Write> Dump<'a, W> {
         }
         self.moved(&header);
         if self.log.relay_log && header.type_code == types::ROTATE {
-            self.place = Some(Place::of_rotate(self.body(event)).map_err(|fault| self.damaged(fault))?);
+            self.log_position = Some(LogPosition::of_rotate(self.body(event)).map_err(|fault| self.damaged(fault))?);
             self.announce(false)?;
         }
         Ok(())
@@ -343,9 +346,9 @@ impl<'a, W: Write> Dump<'a, W> {
             return Ok(true);
         }
         if is_made_up(header) {
-            let place = Place::of_rotate(self.body(event)).map_err(|fault| self.damaged(fault))?;
-            let moved = self.place.as_ref() != Some(&place);
-            self.place = Some(place);
+            let log_position = LogPosition::of_rotate(self.body(event)).map_err(|fault| self.damaged(fault))?;
+            let moved = self.log_position.as_ref() != Some(&log_position);
+            self.log_position = Some(log_position);
             if moved && self.begun {
                 self.announce(false)?;
             }
@@ -374,12 +377,12 @@ impl<'a, W: Write> Dump<'a, W> {
     }
 
     fn moved(&mut self, header: &EventHeader) {
-        let Some(place) = &mut self.place else { return };
+        let Some(log_position) = &mut self.log_position else { return };
         if self.log.relay_log {
-            place.move_after(header);
+            log_position.move_after(header);
         } else {
             let end = self.offset + u64::from(header.event_size);
-            place.position = end.saturating_add_signed(self.shift);
+            log_position.position = end.saturating_add_signed(self.shift);
         }
     }
 

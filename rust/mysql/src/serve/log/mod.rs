@@ -3,10 +3,10 @@
 mod block;
 pub(in crate::serve) mod dump;
 pub(in crate::serve) mod files;
+pub(in crate::serve) mod log_position;
 mod made;
 pub(in crate::serve) mod numbering;
 pub(in crate::serve) mod numbers;
-pub(in crate::serve) mod place;
 pub(in crate::serve) mod published;
 mod restamper;
 pub(in crate::serve) mod start;

@@ -15,8 +15,8 @@ use paraply_binlog::write::restamp::{Stamps, restamped};
 use paraply_binlog::write::rewrite::{begins_transaction, cut_off, without_numbers};
 
 use crate::serve::log::files::{Files, LogFile};
+use crate::serve::log::log_position::{LogPosition, is_of_receiver};
 use crate::serve::log::numbers::{Numbered, Store};
-use crate::serve::log::place::{Place, is_of_receiver};
 use crate::serve::log::start::{FIRST, raw_event};
 
 /// Records that are kept before they are written.
@@ -222,9 +222,9 @@ impl Current {
             if self.log.relay_log && header.type_code == types::ROTATE && !is_of_receiver(&header) {
                 let event = self.event(self.at, header.event_size.min(LONGEST_ROTATE))?;
                 let body = event.get(HEADER_LENGTH..event.len().saturating_sub(self.checksum)).unwrap_or_default();
-                let place = Place::of_rotate(body).map_err(|fault| fault.at(&self.name, self.at))?;
-                moved |= source_file.as_ref().is_some_and(|file| *file != place.file);
-                *source_file = Some(place.file);
+                let log_position = LogPosition::of_rotate(body).map_err(|fault| fault.at(&self.name, self.at))?;
+                moved |= source_file.as_ref().is_some_and(|file| *file != log_position.file);
+                *source_file = Some(log_position.file);
             }
             let size = u64::from(header.event_size);
             if size < HEADER_LENGTH as u64 || size > end - self.at {

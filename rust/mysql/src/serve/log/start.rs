@@ -9,7 +9,7 @@ use paraply_binlog::read::file::EventReader;
 use paraply_core::gtid::GtidSet;
 
 use crate::serve::log::files::{Files, LogFile};
-use crate::serve::log::place::{Place, is_of_receiver};
+use crate::serve::log::log_position::{LogPosition, is_of_receiver};
 use crate::serve::session::request::DumpRequest;
 use crate::serve::wire::Refusal;
 
@@ -25,7 +25,7 @@ pub(in crate::serve) struct Start {
     /// Bytes by which the event at this offset is sent later, because events before it have become longer.
     pub(in crate::serve) shift: i64,
     /// In a relay log, the position in the source's log; none where the file's head names it.
-    pub(in crate::serve) place: Option<Place>,
+    pub(in crate::serve) log_position: Option<LogPosition>,
     /// In a relay log, the source's format description that is in use there.
     pub(in crate::serve) format: Option<Vec<u8>>,
     /// Transactions that are not sent.
@@ -59,7 +59,7 @@ fn by_gtids(files: &[Arc<LogFile>], received: &GtidSet) -> Result<Start, Refusal
     let has_before =
         |file: &&Arc<LogFile>| file.previous.as_ref().is_some_and(|previous| received.contains_set(previous));
     let file = files.iter().rev().find(has_before).or(files.first()).cloned().ok_or_else(not_found)?;
-    Ok(Start { file, offset: FIRST, shift: 0, place: None, format: None, received: Some(received.clone()) })
+    Ok(Start { file, offset: FIRST, shift: 0, log_position: None, format: None, received: Some(received.clone()) })
 }
 
 fn by_position(files: &[Arc<LogFile>], request: &DumpRequest) -> Result<Start, Refusal> {
@@ -78,7 +78,7 @@ fn by_position(files: &[Arc<LogFile>], request: &DumpRequest) -> Result<Start, R
             file.name, request.position
         )));
     };
-    Ok(Start { file, offset, shift, place: None, format: None, received: None })
+    Ok(Start { file, offset, shift, log_position: None, format: None, received: None })
 }
 
 /// Finds a position of the source's log in the relay logs that were made from it.
@@ -89,14 +89,15 @@ fn of_relay_log(files: &[Arc<LogFile>], request: &DumpRequest) -> Result<Start, 
             file: Arc::clone(first),
             offset: FIRST,
             shift: 0,
-            place: None,
+            log_position: None,
             format: None,
             received: None,
         });
     }
-    let wanted = Place { file: request.file.as_str().into(), position: request.position };
+    let wanted = LogPosition { file: request.file.as_str().into(), position: request.position };
     let before = |file: &&Arc<LogFile>| {
-        head_place(&file.path).is_some_and(|place| place.file == wanted.file && place.position <= wanted.position)
+        head_position(&file.path)
+            .is_some_and(|log_position| log_position.file == wanted.file && log_position.position <= wanted.position)
     };
     let from = files.iter().rev().find(before).map_or(0, |file| file.number);
     for file in files.iter().filter(|file| file.number >= from) {
@@ -109,37 +110,37 @@ fn of_relay_log(files: &[Arc<LogFile>], request: &DumpRequest) -> Result<Start, 
     Err(not_found())
 }
 
-fn search(file: &Arc<LogFile>, wanted: &Place) -> Result<Option<Start>, LogError> {
+fn search(file: &Arc<LogFile>, wanted: &LogPosition) -> Result<Option<Start>, LogError> {
     let mut reader = EventReader::open_sized(&file.path, Some(file.extent().0), false)?;
-    let (mut place, mut format): (Option<Place>, Option<Vec<u8>>) = (None, None);
+    let (mut log_position, mut format): (Option<LogPosition>, Option<Vec<u8>>) = (None, None);
     while let Some(event) = reader.next_event()? {
         let (header, offset) = (event.header, event.end_offset);
         if is_of_receiver(&header) {
             continue;
         }
         match header.type_code {
-            types::ROTATE => place = Place::of_rotate(event.body()).ok(),
+            types::ROTATE => log_position = LogPosition::of_rotate(event.body()).ok(),
             types::FORMAT_DESCRIPTION => format = raw_event(&file.path, event.offset).ok(),
             _ => {
-                if let Some(place) = &mut place {
-                    place.move_after(&header);
+                if let Some(log_position) = &mut log_position {
+                    log_position.move_after(&header);
                 }
             }
         }
-        if format.is_some() && place.as_ref() == Some(wanted) {
-            return Ok(Some(Start { file: Arc::clone(file), offset, shift: 0, place, format, received: None }));
+        if format.is_some() && log_position.as_ref() == Some(wanted) {
+            return Ok(Some(Start { file: Arc::clone(file), offset, shift: 0, log_position, format, received: None }));
         }
     }
     Ok(None)
 }
 
 /// Returns the position of the source's log with which a relay log begins.
-fn head_place(path: &Path) -> Option<Place> {
+fn head_position(path: &Path) -> Option<LogPosition> {
     let mut reader = EventReader::open(path, false).ok()?;
     for _ in 0..HEAD_EVENTS {
         let event = reader.next_event().ok()??;
         if event.header.type_code == types::ROTATE && !is_of_receiver(&event.header) {
-            return Place::of_rotate(event.body()).ok();
+            return LogPosition::of_rotate(event.body()).ok();
         }
     }
     None

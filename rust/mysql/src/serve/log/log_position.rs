@@ -7,12 +7,12 @@ use paraply_binlog::event::{EventHeader, flags, types};
 
 /// A file and an offset as replicas name them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::serve) struct Place {
+pub(in crate::serve) struct LogPosition {
     pub(in crate::serve) file: Arc<str>,
     pub(in crate::serve) position: u64,
 }
 
-impl Place {
+impl LogPosition {
     /// Reads the body of a rotate event.
     pub(in crate::serve) fn of_rotate(body: &[u8]) -> Result<Self, Fault> {
         let (position, file) =

@@ -1,4 +1,4 @@
-//! Offsets of the values in a row event, for changing them in place.
+//! Offsets of the values in a row event, for changing them where they are.
 
 use super::{RowsEvent, count_bits};
 use crate::rows::image_cursor::{Cursor, Decoded};
@@ -36,13 +36,13 @@ impl RowsEvent<'_> {
     ) -> Decoded<()> {
         let columns = &self.table.columns;
         let null_bits = cursor.take(count_bits(present, columns.len()).div_ceil(8))?;
-        let mut place = 0;
+        let mut null_bit = 0;
         for (index, mapped) in columns.iter().enumerate() {
             if !bit_is_set(present, index) {
                 continue;
             }
-            let is_null = bit_is_set(null_bits, place);
-            place += 1;
+            let is_null = bit_is_set(null_bits, null_bit);
+            null_bit += 1;
             if is_null {
                 continue;
             }
