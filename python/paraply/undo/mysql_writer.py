@@ -13,7 +13,7 @@ from paraply.targets.mysql.row_sql import ROW_SETTINGS
 from paraply.targets.mysql.sql import identifier, name_literal, query_all, query_each, rows_of, text_literal, to_int, to_text
 from paraply.targets.mysql.target import connect
 from paraply.undo.history import HISTORY_TABLE, NEWEST, HistoryRow, writer_name
-from paraply.undo.writer import Frame, broken_key, changed_row, places, texts
+from paraply.undo.writer import Frame, QuotedTables, broken_key, changed_row, places, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,6 +96,7 @@ class MySqlWriter:
         self._open = False
         self._late_note: str | None = None
         self._use: list[str] = []
+        self._tables = QuotedTables()
         query_each(self._connection, [*self.frame(checks=False).settings, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"])
 
     def frame(self, *, checks: bool) -> Frame:
@@ -115,9 +116,10 @@ class MySqlWriter:
         grants = read_grants(self._connection)
         for database, name in tables:
             self._use = [f"USE {identifier(database)}"]
-            full = f"{database}.{name}"
+            full, quoted = f"{database}.{name}", f"{identifier(database)}.{identifier(name)}"
+            self._tables.add(database, name, quoted)
             if not grants.has("TRIGGER", database, name):
-                lack = Lack("TRIGGER", f"{identifier(database)}.{identifier(name)}", "to see whether triggers would fire")
+                lack = Lack("TRIGGER", quoted, "to see whether triggers would fire")
                 raise UndoRefused(lack_message([lack], account(self._connection)), table=full)
             where = f"event_object_schema={name_literal(database)} AND event_object_table={name_literal(name)}"
             found = rows_of(self._connection.query(f"SELECT trigger_name FROM information_schema.triggers WHERE {where}"))
@@ -286,9 +288,10 @@ class MySqlWriter:
         if change.fill is not None and change.search is not None:
             found = query_each(self._connection, [change.fill, change.search])[1]
             return next((change.keys[int(to_text(row[0]))] for row in rows_of([found])), "")
-        database, _, name = change.table.partition(".")
-        select = f"SELECT 1 FROM {identifier(database)}.{identifier(name)} WHERE "
+        table = self._tables.of(change)
+        if table is None:
+            return ""
         for key, part in zip(change.keys, change.conditions, strict=True):
-            if not rows_of(self._connection.query(select + part)):
+            if not rows_of(self._connection.query(f"SELECT 1 FROM {table} WHERE {part}")):
                 return key
         return ""

@@ -14,7 +14,7 @@ from paraply.targets.postgres.progress.source_tables import read_standing
 from paraply.targets.postgres.table_check import check_table
 from paraply.targets.postgres.types import map_table, quote_identifier, quote_literal
 from paraply.undo.history import HISTORY_TABLE, NEWEST, HistoryRow, writer_name
-from paraply.undo.writer import Frame, changed_row, places, texts
+from paraply.undo.writer import Frame, QuotedTables, changed_row, places, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,6 +71,7 @@ class PostgresWriter:
         for table in tables.values():
             self._definitions.put(table)
         self._channel = channel
+        self._tables = QuotedTables()
 
     def definitions(self) -> list[Table]:
         """Return the source's tables that the channel holds."""
@@ -87,10 +88,12 @@ class PostgresWriter:
             if table is None:
                 advice = "name the channel with --channel, or give a dump with --schema"
                 raise UndoRefused(f"channel {self._channel} does not know the table: {advice}", table=f"{database}.{name}")
+            mapping = map_table(table, self._definitions.all())
             try:
-                check_table(self._connection, map_table(table, self._definitions.all()))
+                check_table(self._connection, mapping)
             except SchemaMismatch as mismatch:
                 raise UndoRefused(mismatch.message, table=mismatch.table) from None
+            self._tables.add(database, name, mapping.target)
 
     def frame(self, *, checks: bool) -> Frame:  # noqa: ARG002
         """Return the statements around a script."""
@@ -219,7 +222,9 @@ class PostgresWriter:
         if change.fill is not None and change.search is not None:
             found = self._connection.run([change.fill.encode(), change.search.encode()])[1]
             return change.keys[int(found.get_value(0, 0) or b"0")] if found.ntuples else ""
-        table = change.sql.split(" WHERE ", 1)[0].removeprefix("DELETE FROM ")
+        table = self._tables.of(change)
+        if table is None:
+            return ""
         for key, part in zip(change.keys, change.conditions, strict=True):
             if not self._connection.run([f"SELECT 1 FROM {table} WHERE {part}".encode()])[0].ntuples:
                 return key

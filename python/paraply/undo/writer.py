@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from paraply.undo.history import HistoryRow
     from paraply.undo.spool import Change, Check
 
-__all__ = ["Frame", "UndoWriter", "batches", "broken_key", "changed_row", "places", "script", "texts"]
+__all__ = ["Frame", "QuotedTables", "UndoWriter", "batches", "broken_key", "changed_row", "places", "script", "texts"]
 
 _BATCH_BYTES = 256 * 1024
 _BATCH_STATEMENTS = 2000
@@ -98,6 +98,46 @@ class UndoWriter(Protocol):
 
     def close(self) -> None:
         """Roll back what is not committed, and disconnect."""
+
+
+class QuotedTables:
+    """Names of the undone tables as the target quotes them.
+
+    A name may hold any text, so that a statement's table is never read from the statement.
+    """
+
+    def __init__(self) -> None:
+        self._quoted: dict[str, list[str]] = {}
+
+    def add(self, database: str, name: str, quoted: str) -> None:
+        """Add a table.
+
+        Args:
+            database: Its database on the source.
+            name: Its name on the source.
+            quoted: The table in the target, as an identifier in SQL.
+        """
+        names = self._quoted.setdefault(f"{database}.{name}", [])
+        if quoted not in names:
+            names.append(quoted)
+
+    def of(self, change: Change) -> str | None:
+        """Return the table of a change as an identifier in SQL, or None if it is not known.
+
+        Two tables may have the same text where names hold dots; the beginning of the statement tells them apart.
+
+        >>> from paraply.undo.spool import Change
+        >>> tables = QuotedTables()
+        >>> for database, name in (("a", "b.c WHERE d"), ("a.b", "c WHERE d")):
+        ...     tables.add(database, name, f"`{database}`.`{name}`")
+        >>> sql = "DELETE FROM `a.b`.`c WHERE d` WHERE (`id`=1) OR (`id`=2)"
+        >>> tables.of(Change("0-1-2", "delete", "a.b.c WHERE d", sql, ["id=1", "id=2"], ["(`id`=1)", "(`id`=2)"]))
+        '`a.b`.`c WHERE d`'
+        """
+        names = self._quoted.get(change.table, [])
+        if len(names) > 1:
+            names = [name for name in names if change.sql.startswith((f"DELETE FROM {name} WHERE ", f"UPDATE {name} SET "))]
+        return names[0] if names else None
 
 
 def batches(changes: Iterable[Change]) -> Iterator[list[Change]]:
