@@ -13,6 +13,7 @@ import pyarrow as pa
 from paraply._native import Catalog, Certifier, LogReader, TransactionBatch
 from paraply.bench.reference import PlainCertifier, decode_rows, key_text, xxh64
 from paraply.logs.feed import Feed
+from paraply.schema import type_codes as codes
 from paraply.schema.catalog import SchemaCatalog
 
 __all__ = ["KernelResult", "measure_kernels"]
@@ -159,13 +160,14 @@ def plain_columns(body: bytes) -> list[tuple[int, int]]:
     at += 3 if body[at] == 252 else 1
     columns: list[tuple[int, int]] = []
     for code in types:
-        if code in {15, 16}:
+        if code in {codes.VARCHAR, codes.BIT}:
             columns.append((code, int.from_bytes(body[at : at + 2], "little")))
             at += 2
-        elif code in {246, 254}:
-            columns.append((body[at], body[at + 1]) if code == 254 and body[at] in {247, 248} else (code, body[at] << 8 | body[at + 1]))
+        elif code in {codes.NEWDECIMAL, codes.STRING}:
+            is_label = code == codes.STRING and body[at] in {codes.ENUM, codes.SET}
+            columns.append((body[at], body[at + 1]) if is_label else (code, body[at] << 8 | body[at + 1]))
             at += 2
-        elif code in {4, 5, 17, 18, 19, 245, 252, 255}:
+        elif code in {codes.FLOAT, codes.DOUBLE, *codes.NEW_SECONDS, codes.JSON, codes.BLOB, codes.GEOMETRY}:
             columns.append((code, body[at]))
             at += 1
         else:

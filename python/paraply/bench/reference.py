@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from paraply.schema import type_codes as codes
+
 __all__ = ["PlainCertifier", "decode_rows", "key_text", "xxh64"]
 
 MASK = (1 << 64) - 1
@@ -102,25 +104,29 @@ class PlainCertifier:
 
 
 # Bytes of a value of fixed width in a row image, by its type's code.
-FIXED_WIDTHS = {1: 1, 2: 2, 9: 3, 3: 4, 8: 8, 4: 4, 5: 8, 13: 1, 10: 3}
+FIXED_WIDTHS = {
+    codes.TINY: 1, codes.SHORT: 2, codes.INT24: 3, codes.LONG: 4, codes.LONGLONG: 8, codes.FLOAT: 4, codes.DOUBLE: 8, codes.YEAR: 1,
+    codes.DATE: 3,
+}  # fmt: skip
+SECONDS_WIDTHS = {codes.TIMESTAMP2: 4, codes.DATETIME2: 5, codes.TIME2: 3}
 FRACTION_BYTES = (0, 1, 1, 2, 2, 3, 3)
 DIGIT_BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
-PREFIXED = {245, 249, 250, 251, 252, 255}
+PREFIXED = {codes.JSON, *codes.PLAIN_BLOBS, codes.GEOMETRY}
 
 
 def width_at(image: bytes, at: int, code: int, metadata: int) -> tuple[int, int]:
     """Return start and length of a value."""
     if code in FIXED_WIDTHS:
         return at, FIXED_WIDTHS[code]
-    if code in {17, 18, 19}:
-        return at, {17: 4, 18: 5, 19: 3}[code] + FRACTION_BYTES[metadata]
-    if code == 246:
+    if code in SECONDS_WIDTHS:
+        return at, SECONDS_WIDTHS[code] + FRACTION_BYTES[metadata]
+    if code == codes.NEWDECIMAL:
         digits, scale = metadata >> 8, metadata & 0xFF
         whole = digits - scale
         return at, whole // 9 * 4 + DIGIT_BYTES[whole % 9] + scale // 9 * 4 + DIGIT_BYTES[scale % 9]
-    if code == 16:
+    if code == codes.BIT:
         return at, (metadata >> 8) + (1 if metadata & 0xFF else 0)
-    if code in {247, 248}:
+    if code in {codes.ENUM, codes.SET}:
         return at, metadata & 0xFF
     prefix = metadata if code in PREFIXED else (2 if metadata > 255 else 1)
     return at + prefix, int.from_bytes(image[at : at + prefix], "little")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from paraply.schema import type_codes as codes
 from paraply.schema.ddl.rules import Rules
 from paraply.schema.model import Column, Key, KeyPart, Table
 from paraply.schema.readers.table_map import ColumnLike, TableMapLike, real_type
@@ -14,13 +15,15 @@ if TYPE_CHECKING:
 __all__ = ["logged_definition"]
 
 _PLAIN = {
-    1: "tinyint", 2: "smallint", 9: "mediumint", 3: "int", 8: "bigint", 4: "float", 5: "double", 10: "date", 14: "date", 13: "year",
-    245: "json", 255: "geometry", 242: "vector", 247: "enum", 248: "set",
+    codes.TINY: "tinyint", codes.SHORT: "smallint", codes.INT24: "mediumint", codes.LONG: "int", codes.LONGLONG: "bigint",
+    codes.FLOAT: "float", codes.DOUBLE: "double", codes.DATE: "date", codes.NEWDATE: "date", codes.YEAR: "year", codes.JSON: "json",
+    codes.GEOMETRY: "geometry", codes.VECTOR: "vector", codes.ENUM: "enum", codes.SET: "set",
 }  # fmt: skip
-_SECONDS = {17: "timestamp", 18: "datetime", 19: "time", 7: "timestamp", 12: "datetime", 11: "time"}
-_NEW_SECONDS = (17, 18, 19)
+_SECONDS = {
+    codes.TIMESTAMP2: "timestamp", codes.DATETIME2: "datetime", codes.TIME2: "time",
+    codes.TIMESTAMP: "timestamp", codes.DATETIME: "datetime", codes.TIME: "time",
+}  # fmt: skip
 _BLOBS = {1: "tiny", 2: "", 3: "medium", 4: "long"}
-_BLOB_CODES = (252, 249, 250, 251, 140)
 _BINARY_COLLATION = 63
 
 
@@ -78,16 +81,16 @@ def _type(code: int, metadata: int, *, binary: bool) -> tuple[str | None, int | 
     """Return the type of a column with its length and scale; no type for an unknown code."""
     if code in _PLAIN:
         return _PLAIN[code], None, None
-    if code == 246:
+    if code == codes.NEWDECIMAL:
         return "decimal", metadata >> 8, metadata & 0xFF
     if code in _SECONDS:
-        return _SECONDS[code], None, metadata if code in _NEW_SECONDS else 0
-    if code == 16:
+        return _SECONDS[code], None, metadata if code in codes.NEW_SECONDS else 0
+    if code == codes.BIT:
         return "bit", (metadata & 0xFF) * 8 + (metadata >> 8), None
-    if code in (15, 253, 141):
+    if code in codes.VARCHARS:
         return "varbinary" if binary else "varchar", metadata, None
-    if code == 254:
+    if code == codes.STRING:
         return "binary" if binary else "char", metadata, None
-    if code in _BLOB_CODES and metadata in _BLOBS:
+    if code in codes.BLOBS and metadata in _BLOBS:
         return _BLOBS[metadata] + ("blob" if binary else "text"), None, None
     return None, None, None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from paraply.schema import type_codes as codes
 from paraply.schema.advance import ASSUMED_COLLATION
 from paraply.schema.collations import collations
 from paraply.schema.ddl.rules import Rules
@@ -43,23 +44,25 @@ class TableMapLike(Protocol):
     def columns(self) -> Sequence[ColumnLike]: ...
 
 
-# Type codes (include/field_types.h) that each type may be logged with; 140 and 141 are MariaDB's compressed BLOB and VARCHAR.
+#: Type codes that each type may be logged with.
 CODES: dict[str, tuple[int, ...]] = {
-    "tinyint": (1,), "smallint": (2,), "int": (3,), "float": (4,), "double": (5,), "bigint": (8,), "mediumint": (9,), "date": (10, 14),
-    "year": (13,), "bit": (16,), "json": (245,), "decimal": (246, 0), "time": (19, 11), "datetime": (18, 12), "timestamp": (17, 7),
-    "varchar": (15, 253, 141), "varbinary": (15, 253, 141), "char": (254,), "binary": (254,), "enum": (254, 247), "set": (254, 248),
-    "vector": (242, 15), "uuid": (254,), "inet6": (254,), "inet4": (254,),
+    "tinyint": (codes.TINY,), "smallint": (codes.SHORT,), "int": (codes.LONG,), "float": (codes.FLOAT,), "double": (codes.DOUBLE,),
+    "bigint": (codes.LONGLONG,), "mediumint": (codes.INT24,), "date": (codes.DATE, codes.NEWDATE), "year": (codes.YEAR,),
+    "bit": (codes.BIT,), "json": (codes.JSON,), "decimal": (codes.NEWDECIMAL, codes.DECIMAL), "time": (codes.TIME2, codes.TIME),
+    "datetime": (codes.DATETIME2, codes.DATETIME), "timestamp": (codes.TIMESTAMP2, codes.TIMESTAMP), "varchar": codes.VARCHARS,
+    "varbinary": codes.VARCHARS, "char": (codes.STRING,), "binary": (codes.STRING,), "enum": (codes.STRING, codes.ENUM),
+    "set": (codes.STRING, codes.SET), "vector": (codes.VECTOR, codes.VARCHAR), "uuid": (codes.STRING,), "inet6": (codes.STRING,),
+    "inet4": (codes.STRING,),
 }  # fmt: skip
-BLOB_CODES = (252, 249, 250, 251, 140)
 LENGTH_BYTES = {"tiny": 1, "": 2, "medium": 3, "long": 4}
 NUMERIC = {"tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"}
 
 
 def _codes(column: Column) -> tuple[int, ...]:
     if column.type in SPATIAL:
-        return (255,)
+        return (codes.GEOMETRY,)
     if column.type.endswith(("text", "blob")):
-        return BLOB_CODES
+        return codes.BLOBS
     return CODES.get(column.type, ())
 
 
@@ -87,8 +90,7 @@ def _column_mismatch(column: Column, logged: ColumnLike, mariadb: bool) -> str |
     if logged.name is not None and logged.name.lower() != column.name.lower():
         return f"the log calls it {logged.name}"
     code, metadata = real_type(logged)
-    codes = _codes(column)
-    if code not in codes:
+    if code not in _codes(column):
         return f"type code {code} in the log, {column.type} in the table"
     if shape := _shape_mismatch(column, code, metadata, mariadb):
         return shape
@@ -110,29 +112,29 @@ def real_type(logged: ColumnLike) -> tuple[int, int]:
     A length alone never exceeds 1023.
     """
     code, metadata = logged.type_code, logged.metadata
-    if code != 254 or metadata < 1024:
+    if code != codes.STRING or metadata < 1024:
         return code, metadata
     kind, length = metadata >> 8, metadata & 0xFF
-    return (kind, length) if kind in (247, 248) else (code, ((kind & 0x30) ^ 0x30) << 4 | length)
+    return (kind, length) if kind in (codes.ENUM, codes.SET) else (code, ((kind & 0x30) ^ 0x30) << 4 | length)
 
 
 def _shape_mismatch(column: Column, code: int, metadata: int, mariadb: bool) -> str | None:
     """Compare the length in the metadata with the definition."""
-    if column.type == "decimal" and code == 246:
+    if column.type == "decimal" and code == codes.NEWDECIMAL:
         logged_digits: tuple[int | None, int | None] = (metadata >> 8, metadata & 0xFF)
         wanted_digits = (column.length, column.scale)
         return None if logged_digits == wanted_digits else f"DECIMAL{logged_digits} in the log, DECIMAL{wanted_digits} in the table"
     if column.type == "bit":
         bits = (metadata & 0xFF) * 8 + (metadata >> 8)
         return None if bits == column.length else f"BIT({bits}) in the log, BIT({column.length}) in the table"
-    if code in (17, 18, 19) and metadata != (column.scale or 0):
+    if code in codes.NEW_SECONDS and metadata != (column.scale or 0):
         return f"{metadata} digits of the second in the log, {column.scale or 0} in the table"
-    if code in (252, 249, 250, 251) and LENGTH_BYTES.get(column.type[:-4]) != metadata:
+    if code in codes.PLAIN_BLOBS and LENGTH_BYTES.get(column.type[:-4]) != metadata:
         return f"length in {metadata} bytes in the log, {column.type} in the table"
-    if code in (15, 253, 254) and column.length is not None and column.type != "vector":
+    if code in (codes.VARCHAR, codes.VAR_STRING, codes.STRING) and column.length is not None and column.type != "vector":
         wanted = column.length * _width(column, mariadb)
         return None if wanted == 0 or metadata == wanted else f"{metadata} bytes in the log, {wanted} in the table"
-    if code in (247, 248) and (size := _label_bytes(column)) != metadata:
+    if code in (codes.ENUM, codes.SET) and (size := _label_bytes(column)) != metadata:
         return f"{metadata} bytes in the log, {size} bytes of labels in the table"
     return None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import SchemaMismatch
+from paraply.schema import type_codes as codes
 from paraply.targets.mysql.sql import to_int, to_text
 
 if TYPE_CHECKING:
@@ -16,22 +17,31 @@ if TYPE_CHECKING:
 
 __all__ = ["TargetColumn", "check_extra", "compare_columns", "may_end_in_hidden", "without_hidden"]
 
-# Type codes of table-map events.
-_FLOAT, _DOUBLE, _VARCHAR, _BIT, _TIMESTAMP2, _DATETIME2, _TIME2 = 4, 5, 15, 16, 17, 18, 19
-_JSON, _DECIMAL, _ENUM, _SET, _BLOB, _STRING, _GEOMETRY, _VECTOR = 245, 246, 247, 248, 252, 254, 255, 242
-_FIXED = {"tinyint": (1, 0), "smallint": (2, 0), "int": (3, 0), "float": (_FLOAT, 4), "double": (_DOUBLE, 8), "bigint": (8, 0),
-          "mediumint": (9, 0), "date": (10, 0), "year": (13, 0), "json": (_JSON, 4), "vector": (_VECTOR, 4),
-          "uuid": (_STRING, 16), "inet6": (_STRING, 16), "inet4": (_STRING, 4)}  # fmt: skip
+#: Type code and metadata of types with one form.
+_FIXED = {
+    "tinyint": (codes.TINY, 0), "smallint": (codes.SHORT, 0), "int": (codes.LONG, 0), "float": (codes.FLOAT, 4),
+    "double": (codes.DOUBLE, 8), "bigint": (codes.LONGLONG, 0), "mediumint": (codes.INT24, 0), "date": (codes.DATE, 0),
+    "year": (codes.YEAR, 0), "json": (codes.JSON, 4), "vector": (codes.VECTOR, 4), "uuid": (codes.STRING, 16),
+    "inet6": (codes.STRING, 16), "inet4": (codes.STRING, 4),
+}  # fmt: skip
 _BLOBS = {"tinyblob": 1, "tinytext": 1, "blob": 2, "text": 2, "mediumblob": 3, "mediumtext": 3, "longblob": 4, "longtext": 4}
-_FRACTIONS = {"time": _TIME2, "datetime": _DATETIME2, "timestamp": _TIMESTAMP2}
+_FRACTIONS = {"time": codes.TIME2, "datetime": codes.DATETIME2, "timestamp": codes.TIMESTAMP2}
 _GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
                          "geomcollection", "geometrycollection"})  # fmt: skip
 #: MariaDB's temporal types before 10.1.2 and its compressed columns: another storage format of the same column. The server converts.
-_OTHER_STORAGE = {7: _TIMESTAMP2, 11: _TIME2, 12: _DATETIME2, 14: 10, 140: _BLOB, 141: _VARCHAR}
-_LONGLONG = 8
+_OTHER_STORAGE = {
+    codes.TIMESTAMP: codes.TIMESTAMP2,
+    codes.TIME: codes.TIME2,
+    codes.DATETIME: codes.DATETIME2,
+    codes.NEWDATE: codes.DATE,
+    codes.BLOB_COMPRESSED: codes.BLOB,
+    codes.VARCHAR_COMPRESSED: codes.VARCHAR,
+}
 #: First and last MySQL whose rows hold the hidden columns of functional indexes.
 _LOGS_FUNCTIONAL = ((8, 0, 13), (8, 0, 17))
-_NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
+_NUMBERS = frozenset({
+    codes.TINY, codes.SHORT, codes.LONG, codes.FLOAT, codes.DOUBLE, codes.LONGLONG, codes.INT24, codes.NEWDECIMAL,
+})  # fmt: skip
 _OLD_MODE = (
     "or, between MariaDB servers, give the target the source's old_mode (UTF8_IS_UTF8MB3), under which the name utf8 has another meaning,"
     " before the table is made: no log holds it"
@@ -68,7 +78,7 @@ class TargetColumn:
         declared, data_type = to_text(declared), to_text(data_type).lower()
         code = _type_code(data_type, declared, to_int(octets), to_int(precision), to_int(scale), to_int(fraction))
         if mariadb and data_type == "vector":
-            code = _VARCHAR, to_int(octets)
+            code = codes.VARCHAR, to_int(octets)
         type_code, metadata = code if code is not None else (None, 0)
         unsigned = "unsigned" in declared.lower() if data_type not in ("enum", "set") else False
         return cls(to_text(name), declared, type_code, metadata, unsigned, to_text(charset) or None)
@@ -78,21 +88,21 @@ def _type_code(data_type: str, declared: str, octets: int, precision: int, scale
     if data_type in _FIXED:
         return _FIXED[data_type]
     if data_type in _BLOBS:
-        return _BLOB, _BLOBS[data_type]
+        return codes.BLOB, _BLOBS[data_type]
     if data_type in _FRACTIONS:
         return _FRACTIONS[data_type], fraction
     if data_type in _GEOMETRIES:
-        return _GEOMETRY, 4
+        return codes.GEOMETRY, 4
     labels = len(_LABEL.findall(declared))
     others: dict[str, tuple[int, int]] = {
-        "decimal": (_DECIMAL, precision << 8 | scale),
-        "bit": (_BIT, precision % 8 << 8 | precision // 8),
-        "char": (_STRING, octets),
-        "binary": (_STRING, octets),
-        "varchar": (_VARCHAR, octets),
-        "varbinary": (_VARCHAR, octets),
-        "enum": (_ENUM, 1 if labels < 256 else 2),
-        "set": (_SET, 8 if labels > 32 else (labels + 7) // 8),
+        "decimal": (codes.NEWDECIMAL, precision << 8 | scale),
+        "bit": (codes.BIT, precision % 8 << 8 | precision // 8),
+        "char": (codes.STRING, octets),
+        "binary": (codes.STRING, octets),
+        "varchar": (codes.VARCHAR, octets),
+        "varbinary": (codes.VARCHAR, octets),
+        "enum": (codes.ENUM, 1 if labels < 256 else 2),
+        "set": (codes.SET, 8 if labels > 32 else (labels + 7) // 8),
     }
     return others.get(data_type)
 
@@ -115,8 +125,8 @@ def without_hidden(log: list[ColumnInfo], own: int, hashed: int, *, versioned: b
     """
     behind = log[own:]
     times = 2 if versioned and len(behind) == hashed + 2 else 0
-    are_times = all((column.type_code, column.metadata) == (_TIMESTAMP2, 6) for column in behind[:times])
-    are_hashes = all(column.type_code == _LONGLONG and column.unsigned is not False for column in behind[times:])
+    are_times = all((column.type_code, column.metadata) == (codes.TIMESTAMP2, 6) for column in behind[:times])
+    are_hashes = all(column.type_code == codes.LONGLONG and column.unsigned is not False for column in behind[times:])
     return log[:own] if len(behind) == times + hashed and are_times and are_hashes else log
 
 
@@ -135,8 +145,8 @@ def may_end_in_hidden(log: list[ColumnInfo], version: tuple[int, int, int], *, m
     if not mariadb:
         return _LOGS_FUNCTIONAL[0] <= version <= _LOGS_FUNCTIONAL[1]
     last = log[-1]
-    is_hash = last.type_code == _LONGLONG and last.unsigned is not False
-    return is_hash or (last.type_code, last.metadata) == (_TIMESTAMP2, 6)
+    is_hash = last.type_code == codes.LONGLONG and last.unsigned is not False
+    return is_hash or (last.type_code, last.metadata) == (codes.TIMESTAMP2, 6)
 
 
 def check_extra(table: str, name: object, expression: object, nullable: object, default: object, *, mariadb: bool) -> None:
