@@ -31,7 +31,8 @@ def test_a_place_that_the_page_names_is_there(place: str) -> None:
 
 @pytest.mark.parametrize(("symbol", "place"), re.findall(rf"`(\w+)` in\s+`({PLACE})`", PAGE))
 def test_a_symbol_that_the_page_names_is_in_its_file(symbol: str, place: str) -> None:
-    assert re.search(rf"\b(?:class|def|struct|trait|fn) {symbol}\b", (ROOT / place).read_text(encoding="utf-8"))
+    pattern = rf"\b(?:class|def|struct|enum|trait|fn|mod) {symbol}\b|^{symbol}\b.* = "
+    assert re.search(pattern, (ROOT / place).read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_the_page_names_every_package() -> None:

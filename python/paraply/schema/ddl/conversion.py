@@ -7,25 +7,17 @@ from functools import cache
 
 from paraply._native import decode_text
 from paraply.errors import UsageError
+from paraply.schema.codecs import CLIENT_CODECS
 from paraply.schema.ddl.lexer import DdlSyntaxError
+from paraply.schema.ddl.server_layout import TABLE_OF_SERVER
 
 __all__ = ["converted", "converted_literal"]
 
-#: Start of a CREATE TABLE as servers write it, for CREATE TABLE ... SELECT and in dumps.
-_SERVER_LAYOUT = re.compile(r"CREATE (?:OR REPLACE )?TABLE (?:IF NOT EXISTS )?(?:`(?:[^`]|``)*`\.)?`(?:[^`]|``)*` \(\n  `")
+_SERVER_LAYOUT = re.compile(TABLE_OF_SERVER)
 _UNICODE = frozenset({"utf8mb4", "utf16", "utf16le", "utf32", "gb18030"})
 _OF_THE_BASIC_PLANE = frozenset({"utf8mb3", "ucs2"})
-#: Character sets of several bytes and Python's names for them, whose tables may differ from the server's.
-_CODECS = {
-    "big5": "big5",
-    "cp932": "cp932",
-    "eucjpms": "euc_jp",
-    "euckr": "euc_kr",
-    "gb2312": "gb2312",
-    "gbk": "gbk",
-    "sjis": "shift_jis",
-    "ujis": "euc_jp",
-}
+#: Character sets of several bytes, in which Python's codecs may differ from the servers' tables.
+_SEVERAL_BYTES = frozenset({"big5", "cp932", "eucjpms", "euckr", "gb2312", "gbk", "sjis", "ujis"})
 
 
 def converted(text: str, charset: str | None) -> str:
@@ -47,9 +39,9 @@ def converted(text: str, charset: str | None) -> str:
         return text
     if charset in _OF_THE_BASIC_PLANE:
         return "".join(character if ord(character) < 0x10000 else "?" for character in text)
-    if charset in _CODECS:
+    if charset in _SEVERAL_BYTES:
         try:
-            text.encode(_CODECS[charset])
+            text.encode(CLIENT_CODECS[charset])
         except UnicodeEncodeError as error:
             raise DdlSyntaxError(f"text that {charset} may not have: {text[error.start : error.end]!r}") from None
         return text

@@ -1,0 +1,57 @@
+"""The three tables of character sets agree on their members.
+
+Those are character boundaries for collations (``rust/core``), text of columns (``rust/binlog``), and texts of statements (Python's codecs).
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conventions.repository import ROOT
+
+from paraply._native import decode_text
+from paraply.logs.client_charset import client_charset
+from paraply.schema.codecs import CLIENT_CODECS
+from paraply.targets.postgres.types import CHARSETS, SINGLE_BYTE
+
+CORE = ROOT / "rust" / "core" / "src" / "collation" / "charset.rs"
+NOT_FOR_CLIENTS = {"ucs2", "utf16", "utf16le", "utf32"}
+"""Sets that no server takes as ``character_set_client``."""
+WITHOUT_CODEC = {"armscii8", "dec8", "geostd8", "hp8", "keybcs2", "macce", "swe7"}
+"""Sets that Python does not have: statements of such clients are refused."""
+DIFFERENT = {
+    "cp866": {"fc", "fd"}, "greek": {"a1", "a2"}, "hebrew": {"af"}, "koi8u": {"95"}, "gb18030": {"a8bc"}, "sjis": {"815f"},
+    "ujis": {"a1c0"}, "eucjpms": {"a1c1", "a1c2", "a1dd", "a1f1", "a1f2", "a2cc"},
+}  # fmt: skip
+"""Characters that Python's codec reads as other ones than the servers."""
+
+
+def test_collations_and_columns_have_the_same_sets_of_several_bytes() -> None:
+    by_name = re.search(r"fn by_name\(.*?\n    \}\n", CORE.read_text(encoding="utf-8"), re.DOTALL)
+    assert by_name is not None
+    assert set(re.findall(r'"(\w+)"', by_name[0])) == CHARSETS - SINGLE_BYTE - {"utf8"}
+
+
+def test_clients_have_the_sets_of_columns() -> None:
+    assert set(CLIENT_CODECS) == CHARSETS - {"utf8"} - NOT_FOR_CLIENTS - WITHOUT_CODEC | {"binary"}
+
+
+def by_codec(name: str, data: bytes) -> str | None:
+    """Return what Python makes of bytes; None if they are no text."""
+    charset = client_charset(name)
+    assert charset is not None
+    try:
+        return charset.decode(data)
+    except UnicodeDecodeError:
+        return None
+
+
+@pytest.mark.parametrize("name", sorted(CLIENT_CODECS.keys() - {"binary"}))
+def test_a_character_is_the_same_in_a_statement_and_in_a_column(name: str) -> None:
+    single = [bytes((byte,)) for byte in range(256)]
+    leads = [byte for byte in single if by_codec(name, byte) is None and decode_text(name, byte) is None]
+    tried = single + [lead + byte for lead in leads for byte in single]
+    both = [(data, by_codec(name, data), decode_text(name, data)) for data in tried]
+    assert {data.hex() for data, codec, table in both if codec != table and None not in (codec, table)} == DIFFERENT.get(name, set())
+    assert sum(codec == table is not None for _, codec, table in both) > 120
