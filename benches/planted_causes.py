@@ -125,21 +125,21 @@ def compare(server: BenchServer, own: OwnApplier, cause: str, model: CostModel, 
             place = Path(folder) / str(planted)
             place.mkdir()
             made.append(make_planted(server, PLANTED[cause](arguments.transactions, planted=planted), place))
-        model_says, twin = (simulated(one.log, cause, model) for one in made)
+        of_model, twin = (simulated(one.log, cause, model) for one in made)
         real = measured(server, own, made, arguments.rounds)
     appliers: dict[str, object] = {}
     for name in APPLIERS:
-        model_times, times, without = model_says.times[name], real[name], twin.times[name].planted
+        model_times, times, without = of_model.times[name], real[name], twin.times[name].planted
         ratio = model_times.part / times.part if times.part > 0 else None
         appliers[name] = {"simulated": asdict(model_times), "twin": without, "measured": asdict(times), "ratio_of_parts": ratio}
         shown = [f"{one.planted:.2f} -> {one.without:.2f}" for one in (model_times, times)]
         parts = f"{model_times.part:.0%} / {times.part:.0%}"
         ratio_text = f"{ratio:.2f}" if ratio is not None else "-"
         print(
-            ROW.format(cause, model_says.first, f"{model_says.share:.0%}", name, shown[0], f"{without:.2f}", shown[1], parts, ratio_text),
+            ROW.format(cause, of_model.first, f"{of_model.share:.0%}", name, shown[0], f"{without:.2f}", shown[1], parts, ratio_text),
             flush=True,
         )
-    return {"cause": cause, "first": model_says.first, "share": model_says.share, "appliers": appliers}
+    return {"cause": cause, "first": of_model.first, "share": of_model.share, "appliers": appliers}
 
 
 def main() -> int:

@@ -48,7 +48,7 @@ class PlantedLoad:
         schema: Statements that make the tables.
         fill: Statements that insert the initial rows, each a transaction.
         transactions: The transactions in order.
-        session_order: Whether the log gets the numbers of a source with the order of sessions (WRITESET_SESSION, up to MySQL 8.3).
+        session_order: True if the log gets the numbers of a source with the order of sessions (WRITESET_SESSION, up to MySQL 8.3).
     """
 
     schema: list[str]

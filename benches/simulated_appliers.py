@@ -67,11 +67,11 @@ def compare(server: BenchServer, own: OwnApplier, load: Load, model: CostModel, 
         made = make_load(server, load, transactions=load.count(arguments.transactions), seed=1, folder=Path(folder))
         real, model_times = measured(server, own, made, arguments.rounds), simulated(made.log, model, server.mariadb)
     for name, seconds in real.items():
-        ours, theirs = speed_ups(model_times[name]), speed_ups(seconds)
-        worst = max(max(a / b, b / a) for a, b in zip(ours, theirs, strict=True))
+        simulated_speed_ups, measured_speed_ups = speed_ups(model_times[name]), speed_ups(seconds)
+        worst = max(max(a / b, b / a) for a, b in zip(simulated_speed_ups, measured_speed_ups, strict=True))
         row: dict[str, object] = {"load": load.name, "applier": name, "seconds": seconds}
-        found.append(row | {"measured": theirs, "simulated": ours, "worst": round(worst, 2)})
-        print(ROW.format(load.name, name, str(theirs), str(ours), f"{worst:.2f}"), flush=True)
+        found.append(row | {"measured": measured_speed_ups, "simulated": simulated_speed_ups, "worst": round(worst, 2)})
+        print(ROW.format(load.name, name, str(measured_speed_ups), str(simulated_speed_ups), f"{worst:.2f}"), flush=True)
     return found
 
 

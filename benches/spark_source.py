@@ -126,16 +126,16 @@ def beside_the_peer(log: Path, rounds: int) -> None:
 
     pa.array([1])
     sum(batch.num_rows for batch in paraply.rows(log))
-    ours, theirs = [], []
+    own_seconds, other_seconds = [], []
     for _ in range(rounds):
         started = time.process_time()
         rows = sum(batch.num_rows for batch in paraply.rows(log))
-        ours.append(time.process_time() - started)
+        own_seconds.append(time.process_time() - started)
         started = time.process_time()
         others = count_rows(log)
-        theirs.append(time.process_time() - started)
-    seconds = [round(statistics.median(ours), 3), round(statistics.median(theirs), 2)]
-    ratio = statistics.median(other / own for own, other in zip(ours, theirs, strict=True))
+        other_seconds.append(time.process_time() - started)
+    seconds = [round(statistics.median(own_seconds), 3), round(statistics.median(other_seconds), 2)]
+    ratio = statistics.median(other / own for own, other in zip(own_seconds, other_seconds, strict=True))
     print(json.dumps({"rows": rows, "peer_rows": others, "processor_seconds": seconds, "ratio": round(ratio, 1)}))
 
 

@@ -31,7 +31,7 @@ TYPES: list[tuple[str, list[str], list[str]]] = [
 ]
 #: Types that a column may have without NULL and without a default.
 NOT_NULL = ("INT", "DECIMAL(10,2)", "VARCHAR(30)", "ENUM('a','b','c')", "VARBINARY(20)")
-#: What a type may become, with the same values.
+#: Types that a type may become, with the same values.
 CHANGES = {
     "INT": ["BIGINT", "DECIMAL(14,3)", "VARCHAR(20)", "DOUBLE"],
     "BIGINT": ["DECIMAL(24,1)"],

@@ -34,13 +34,13 @@ class Leader:
     """Findings about a collation, for those of other character sets that should weigh the same: the texts are compared once.
 
     Attributes:
-        theirs: Checksums of the server's weights of all texts, and of those in the first plane; None until they are needed.
-        ours: Checksums of the forms, of the same.
+        server: Checksums of the server's weights of all texts, and of those in the first plane; None until they are needed.
+        computed: Checksums of the forms, of the same.
         pairs: Places of texts that ``=`` was asked about.
     """
 
-    theirs: tuple[int | None, int | None]
-    ours: tuple[bytes, bytes]
+    server: tuple[int | None, int | None]
+    computed: tuple[bytes, bytes]
     pairs: list[tuple[int, int]]
 
 
@@ -179,13 +179,13 @@ class Classes:
             corpus: The texts.
             sample: Pairs of each kind, equal by their weights and not, that ``=`` is asked about.
         """
-        theirs = self.hashes(corpus, result.collation, result.character_set)
+        server = self.hashes(corpus, result.collation, result.character_set)
         forms, known = self.forms(result, corpus)
-        known &= theirs != 0
+        known &= server != 0
         result.texts += int(known.sum())
-        suspects = list(differing(theirs, forms, known))[:MOST_ASKED]
-        same, apart = sample_pairs(theirs, known, sample, random.Random(result.collation))
-        self.ask(result, corpus, suspects + same + apart, theirs)
+        suspects = list(differing(server, forms, known))[:MOST_ASKED]
+        same, apart = sample_pairs(server, known, sample, random.Random(result.collation))
+        self.ask(result, corpus, suspects + same + apart, server)
         return Leader((None, None), checksums_of(forms, known, corpus), (same + apart)[:: max(1, sample // 200)])
 
     def follow(self, result: Result, corpus: Corpus, leader: Leader, leading: str) -> bool:
@@ -195,13 +195,13 @@ class Classes:
             Whether weights and forms are the same, so that the classes are too.
         """
         plane = result.character_set in FIRST_PLANE
-        if leader.theirs[plane] is None:
+        if leader.server[plane] is None:
             total = self.checksum(corpus, leading, leading.split("_", 1)[0], plane)
-            leader.theirs = (leader.theirs[0], total) if plane else (total, leader.theirs[1])
+            leader.server = (leader.server[0], total) if plane else (total, leader.server[1])
         forms, known = self.forms(result, corpus)
-        if checksums_of(forms, known, corpus)[plane] != leader.ours[plane]:
+        if checksums_of(forms, known, corpus)[plane] != leader.computed[plane]:
             return False
-        if self.checksum(corpus, result.collation, result.character_set, plane) != leader.theirs[plane]:
+        if self.checksum(corpus, result.collation, result.character_set, plane) != leader.server[plane]:
             return False
         result.texts += int(known.sum())
         self.ask(result, corpus, [(i, j) for i, j in leader.pairs if known[i] and known[j]], None)
@@ -210,19 +210,19 @@ class Classes:
     def forms(self, result: Result, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
         """Hashes of the forms of all texts, and which have one."""
         values = corpus.values(result.character_set)
-        ours = _native.equality_hashes(result.collation, values, self.asker.mariadb)
-        known = np.asarray(ours.is_valid())
+        computed = _native.equality_hashes(result.collation, values, self.asker.mariadb)
+        known = np.asarray(computed.is_valid())
         result.formless += int((~known & np.asarray(values.is_valid())).sum())
-        return np.asarray(ours.fill_null(0)), known
+        return np.asarray(computed.fill_null(0)), known
 
-    def ask(self, result: Result, corpus: Corpus, pairs: Sequence[tuple[int, int]], theirs: np.ndarray | None) -> None:
+    def ask(self, result: Result, corpus: Corpus, pairs: Sequence[tuple[int, int]], server: np.ndarray | None) -> None:
         """Adds to a result what ``=`` and the forms say of pairs of texts."""
         values = corpus.values(result.character_set)
         for (i, j), equal in zip(pairs, self.equal(corpus, result.collation, result.character_set, pairs), strict=True):
             pair = (values[i].as_py(), values[j].as_py())
             result.asked += 1
             result.equal += equal
-            result.unlike += theirs is not None and equal != (theirs[i] == theirs[j])
+            result.unlike += server is not None and equal != (server[i] == server[j])
             # The forms themselves decide, not their hashes.
             if equal != (form(result.collation, pair[0], self.asker.mariadb) == form(result.collation, pair[1], self.asker.mariadb)):
                 (result.missed if equal else result.coarsened).append(pair)
@@ -241,10 +241,10 @@ def levels_of(collation: str) -> list[int]:
     return [1, 2] if collation.endswith("_w2") else []
 
 
-def differing(theirs: np.ndarray, ours: np.ndarray, known: np.ndarray) -> Iterator[tuple[int, int]]:
+def differing(server: np.ndarray, computed: np.ndarray, known: np.ndarray) -> Iterator[tuple[int, int]]:
     """Pairs of texts that are equal on one side only: each text that leaves its class beside the first and the one before."""
     places = np.nonzero(known)[0]
-    for one, other in ((theirs[places], ours[places]), (ours[places], theirs[places])):
+    for one, other in ((server[places], computed[places]), (computed[places], server[places])):
         order = np.argsort(one, kind="stable")
         ordered, partner = one[order], other[order]
         # Neighbours first: most often there are none.
@@ -259,18 +259,18 @@ def differing(theirs: np.ndarray, ours: np.ndarray, known: np.ndarray) -> Iterat
 
 
 def sample_pairs(
-    theirs: np.ndarray, known: np.ndarray, count: int, rng: random.Random
+    server: np.ndarray, known: np.ndarray, count: int, rng: random.Random
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Pairs of places with equal hashes, and pairs with different ones: near neighbours and any."""
     places = np.nonzero(known)[0]
-    order = places[np.argsort(theirs[places], kind="stable")]
-    alike = np.nonzero(theirs[order[1:]] == theirs[order[:-1]])[0]
+    order = places[np.argsort(server[places], kind="stable")]
+    alike = np.nonzero(server[order[1:]] == server[order[:-1]])[0]
     chosen = rng.sample(range(len(alike)), min(count, len(alike)))
     same = [(int(order[alike[n]]), int(order[alike[n] + 1])) for n in chosen]
     apart = []
     for n in range(count if len(places) > 1 else 0):
         i = rng.randrange(len(places))
         j = (i + rng.randint(1, 40)) % len(places) if n % 2 else rng.randrange(len(places))
-        if theirs[places[i]] != theirs[places[j]]:
+        if server[places[i]] != server[places[j]]:
             apart.append((int(places[i]), int(places[j])))
     return same, apart

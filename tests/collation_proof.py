@@ -73,7 +73,7 @@ class Asker:
 
     Args:
         connection: The connection.
-        mariadb: Whether it is a MariaDB.
+        mariadb: True if it is a MariaDB.
     """
 
     connection: pymysql.Connection[Any]

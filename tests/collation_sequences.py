@@ -74,7 +74,7 @@ def prove_sequences(classes: Classes, result: Result, *, wide: bool) -> None:
     Args:
         classes: The server.
         result: Names a collation of utf8mb4.
-        wide: Whether nothing is known of the collation's rules, so that every assigned character is a head and a tail.
+        wide: True if nothing is known of the collation's rules, so that every assigned character is a head and a tail.
     """
     first = heads() if wide else few()
     found = together(classes, result, first, tails() if wide else few(), behind=True)
@@ -114,7 +114,7 @@ def together(classes: Classes, result: Result, first: Sequence[str], second: Seq
         result: Names the collation; gets the number of sequences, and those that one side weighs together and the other not.
         first: Each of these is asked with all of ``second`` in one text.
         second: Characters.
-        behind: Whether ``second`` stands behind ``first``; else before.
+        behind: True if ``second`` stands behind ``first``; else before.
     """
     if not first:
         return set()
@@ -124,21 +124,24 @@ def together(classes: Classes, result: Result, first: Sequence[str], second: Seq
     some = np.zeros(len(first), bool)
     for start in range(0, len(second), SECONDS_AT_ONCE):
         patterns = ["".join(pattern.format(c) for c in second[start : start + SECONDS_AT_ONCE]) for pattern in (joined, split)]
-        some |= server_says(classes, result, first, patterns)
-        some |= forms_say(classes, result, first, patterns)
+        some |= marked_by_server(classes, result, first, patterns)
+        some |= marked_by_forms(classes, result, first, patterns)
     found = set()
     for place in np.nonzero(some)[0]:
         text = first[place]
         pairs = [(text, c) if behind else (c, text) for c in second]
         # One text a pair: the places of second are those of the answers.
         single = [pattern.replace(HEAD, text) for pattern in (joined, split)]
-        server, own = server_says(classes, result, second, single, mark="{}"), forms_say(classes, result, second, single, mark="{}")
+        server, own = (
+            marked_by_server(classes, result, second, single, mark="{}"),
+            marked_by_forms(classes, result, second, single, mark="{}"),
+        )
         found |= {pairs[n] for n in np.nonzero(server | own)[0]}
         result.odd += [pairs[n] for n in np.nonzero(server != own)[0]]
     return found
 
 
-def server_says(classes: Classes, result: Result, texts: Sequence[str], patterns: Sequence[str], mark: str = HEAD) -> np.ndarray:
+def marked_by_server(classes: Classes, result: Result, texts: Sequence[str], patterns: Sequence[str], mark: str = HEAD) -> np.ndarray:
     """Return for each text True if two patterns weigh differently once it replaces ``mark``."""
     corpus = texts_table(classes, texts)
     collation = result.collation
@@ -170,7 +173,7 @@ def texts_table(classes: Classes, texts: Sequence[str]) -> Corpus:
     return known[key]
 
 
-def forms_say(classes: Classes, result: Result, texts: Sequence[str], patterns: Sequence[str], mark: str = HEAD) -> np.ndarray:
+def marked_by_forms(classes: Classes, result: Result, texts: Sequence[str], patterns: Sequence[str], mark: str = HEAD) -> np.ndarray:
     """Return for each text True if two patterns have different forms once it replaces ``mark``."""
     out = []
     for start in range(0, len(texts), TEXTS_AT_ONCE):

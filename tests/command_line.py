@@ -71,10 +71,10 @@ def apply(log: object, url: str, *options: object, **process: Any) -> Outcome:
     return outcome
 
 
-def check_failed_at(outcome: Outcome, kind: str, log: Path, transaction: int, *says: str) -> None:
+def check_failed_at(outcome: Outcome, kind: str, log: Path, transaction: int, *texts: str) -> None:
     """Failed at that transaction of the log, counted from 1, and says so."""
     assert (outcome.code, outcome.error["class"]) == (1, kind), outcome.line
     failed = list(open_log(log))[transaction - 1]
     assert (outcome.error["file"], outcome.error["gtid"], outcome.error["position"]) == (str(log), failed.gtid, failed.offset)
-    for text in says:
+    for text in texts:
         assert text in outcome.line

@@ -33,7 +33,7 @@ def mysqld_command() -> list[str]:
 
 
 def _of_a_tree(data: Path) -> list[str] | None:
-    """Return how to run the mysqld of the system tree that a data folder lies in, with the tree's own libraries."""
+    """Return the command for the mysqld of the system tree that a data folder lies in, with the tree's own libraries."""
     root = next((folder for folder in data.parents if (folder / "usr/sbin/mysqld").exists()), None)
     if root is None or root == Path("/"):
         return None
@@ -101,7 +101,7 @@ class OwnMySql(LocalServer):
 
     def _make_empty(self, kept: Sequence[str], data: Path) -> None:
         making = self._spawn([*self._command, *kept, f"--datadir={data}", "--initialize-insecure"])
-        assert making.wait(timeout=2 * START_SECONDS) == 0, self.said()
+        assert making.wait(timeout=2 * START_SECONDS) == 0, self.messages()
         (data / "auto.cnf").unlink(missing_ok=True)  # each server makes its own UUID
 
 

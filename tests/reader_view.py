@@ -58,18 +58,18 @@ def quoted(name: str) -> str:
 
 
 def differences(source: Contents, target: Contents) -> list[str]:
-    """Return what differs between two servers of one family, a line each."""
+    """Return the differences between two servers of one family, a line each."""
     found = []
     for name in sorted({*source, *target}):
-        ours, theirs = source.get(name), target.get(name)
-        if ours == theirs:
+        of_source, of_target = source.get(name), target.get(name)
+        if of_source == of_target:
             continue
-        if ours is None or theirs is None:
-            found.append(f"{name}: only in the {'target' if ours is None else 'source'}")
+        if of_source is None or of_target is None:
+            found.append(f"{name}: only in the {'target' if of_source is None else 'source'}")
             continue
-        only_source = [row for row in ours if row not in theirs][:2]
-        only_target = [row for row in theirs if row not in ours][:2]
-        found.append(f"{name}: {len(ours)} and {len(theirs)} entries; source {only_source}, target {only_target}")
+        only_source = [row for row in of_source if row not in of_target][:2]
+        only_target = [row for row in of_target if row not in of_source][:2]
+        found.append(f"{name}: {len(of_source)} and {len(of_target)} entries; source {only_source}, target {only_target}")
     return found
 
 
@@ -128,7 +128,7 @@ def _routines(cursor: Cursor, database: str, contents: Contents) -> None:
 
 
 def postgres_differences(cursor: Cursor, url: str, databases: Iterable[str] | None = None) -> list[str]:
-    """Return what differs between the tables of a MySQL or MariaDB and of a PostgreSQL that follows it, a line each.
+    """Return the differences between the tables of a MySQL or MariaDB and of a PostgreSQL that follows it, a line each.
 
     Args:
         cursor: On a connection to the source.
@@ -166,14 +166,14 @@ def _postgres_table(cursor: Cursor, target: psycopg.Connection[Any], database: s
     columns = _rows(cursor, _COLUMNS, database, name)
     names = [column for column, _, _ in columns]
     place = f"{_postgres_quoted(database)}.{_postgres_quoted(name)}"
-    theirs = {row[0] for row in target.execute(_POSTGRES_COLUMNS, (place,))}
-    if theirs != set(names):
-        return [f"columns of {database}.{name}: source {names}, target {sorted(theirs)}"]
+    of_target = {row[0] for row in target.execute(_POSTGRES_COLUMNS, (place,))}
+    if of_target != set(names):
+        return [f"columns of {database}.{name}: source {names}, target {sorted(of_target)}"]
     forms = [_form(kind.lower(), full.lower()) for _, kind, full in columns]
     readers = [form[2] for form in forms]
-    ours = ", ".join(form[0].format(quoted(column)) for form, column in zip(forms, names, strict=True))
+    of_source = ", ".join(form[0].format(quoted(column)) for form, column in zip(forms, names, strict=True))
     others = ", ".join(form[1].format(_postgres_quoted(column)) for form, column in zip(forms, names, strict=True))
-    source_rows = _read(_shown_rows(cursor, f"SELECT {ours} FROM {quoted(database)}.{quoted(name)}"), readers)
+    source_rows = _read(_shown_rows(cursor, f"SELECT {of_source} FROM {quoted(database)}.{quoted(name)}"), readers)
     target_rows = _read(target.execute(f"SELECT {others} FROM {place}".encode()).fetchall(), readers)
     if source_rows == target_rows:
         return []
@@ -230,7 +230,7 @@ _MOMENT = "YYYY-MM-DD HH24:MI:SS.US"
 
 
 def _form(kind: str, full: str) -> tuple[str, str, Callable[[Any], Any]]:
-    """Return how a column is read from the source and from PostgreSQL, and how the value is made comparable."""
+    """Return the expressions of a column on the source and in PostgreSQL, and the function that makes the value comparable."""
     if kind in _TEXT:
         return "CONVERT({} USING utf8mb4)", "{}::text", _as_is
     if kind in _BINARY:

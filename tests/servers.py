@@ -23,7 +23,7 @@ from required import missing
 #: A MariaDB that finds its disk full at its start looks again after a minute.
 START_SECONDS = 150
 
-#: How tests ask a server themselves: without TLS, for which PyMySQL reads all certificates of the machine at every connection.
+#: Options of the tests' own connections: without TLS, for which PyMySQL reads all certificates of the machine at every connection.
 sql_connect = functools.partial(pymysql.connect, ssl_disabled=True)
 
 Own = TypeVar("Own", bound="LocalServer")
@@ -105,7 +105,7 @@ class LocalServer:
         """The data folder, where binary logs are too."""
         return self.folder / "data"
 
-    def said(self) -> str:
+    def messages(self) -> str:
         """The end of its error log."""
         return self.log.read_text(errors="replace")[-3000:]
 
@@ -148,14 +148,14 @@ class LocalServer:
         while time.monotonic() < deadline:
             assert self.process is not None
             if self.process.poll() is not None:
-                raise RuntimeError(f"{self.program} ended at once:\n{self.said()}")
+                raise RuntimeError(f"{self.program} ended at once:\n{self.messages()}")
             # A connection that is refused leaves its socket open, so it is not tried before there is a server.
             if self.socket.exists():
                 with contextlib.suppress(pymysql.err.OperationalError):
                     sql_connect(unix_socket=str(self.socket), user="root").close()
                     return
             time.sleep(0.1)
-        raise RuntimeError(f"{self.program} did not answer in {START_SECONDS} s:\n{self.said()}")
+        raise RuntimeError(f"{self.program} did not answer in {START_SECONDS} s:\n{self.messages()}")
 
     def _make_user(self) -> None:
         with sql_connect(unix_socket=str(self.socket), user="root") as connection, connection.cursor() as cursor:

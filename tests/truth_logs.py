@@ -14,7 +14,7 @@ from pathlib import Path
 
 __all__ = ["UNPACKED", "plain_log", "truth_folder", "unpack", "unpack_all"]
 
-#: Where tests unpack them: once for all runs and processes.
+#: Folder into which tests unpack them: once for all runs and processes.
 UNPACKED = Path(__file__).parent.parent / "target" / "truth"
 
 

@@ -125,7 +125,7 @@ def prove_part(job: tuple[dict[str, Any], bool, int, argparse.Namespace]) -> tup
             proof.leader(chosen)
         elif chosen:
             proof.of_bytes(chosen)
-        proof.tell(n + 1, len(names))
+        proof.print_progress(n + 1, len(names))
     proof.followers()
     proof.classes.close()
     return title, proof.results
@@ -168,13 +168,13 @@ class Proof:
         self.corpus: Corpus | None = None
         self.few: Corpus | None = None
         self.waiting: dict[str, list[tuple[str, Leader | None, str]]] = defaultdict(list)
-        self.told = self.begun = time.monotonic()
+        self.printed = self.begun = time.monotonic()
 
-    def tell(self, done: int, of: int, what: str = "groups") -> None:
+    def print_progress(self, done: int, of: int, what: str = "groups") -> None:
         """Print the progress, once a minute."""
         now = time.monotonic()
-        if now - self.told > 60 or done == of:
-            self.told = now
+        if now - self.printed > 60 or done == of:
+            self.printed = now
             bad = sum(len(r.missed) for r in self.results)
             print(f"{self.title}: {done} of {of} {what}, {now - self.begun:.0f} s, {bad} missed", file=sys.stderr, flush=True)
 
@@ -231,7 +231,7 @@ class Proof:
                         self.kept.add(result)
                 self.results.append(result)
                 done += 1
-                self.tell(done, of, "of the same in other character sets")
+                self.print_progress(done, of, "of the same in other character sets")
 
     def late(self) -> bool:
         """Return True if the time is over."""

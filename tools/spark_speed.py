@@ -115,21 +115,21 @@ def compared_row(line: dict[str, Any]) -> str:
     shown = [seconds.get(name) for name in ("native", "numpy", "ours, positions mixed")]
     others = " | ".join("" if each is None else f"{each:.1f}" for each in shown)
     barriers = f"{line['barriers']:.1%}" if line["barriers"] else "none"
-    ours, sql = seconds["ours"], seconds["sql"]
-    return f"| {line['transactions']:,} | {barriers} | {ours:.1f} | {sql:.1f} | {sql / ours:.1f} | {others} | {memory(line)} |\n"
+    own, sql = seconds["own"], seconds["sql"]
+    return f"| {line['transactions']:,} | {barriers} | {own:.1f} | {sql:.1f} | {sql / own:.1f} | {others} | {memory(line)} |\n"
 
 
 def curve_row(line: dict[str, Any]) -> str:
     """Return the row of one size."""
-    ours = line["seconds"]["ours"]
+    own = line["seconds"]["own"]
     native = line["seconds"].get("native")
-    each = ours / line["transactions"] * 1e6
-    return f"| {line['transactions']:,} | {ours:.1f} | {each:.1f} | {'' if native is None else f'{native:.1f}'} | {memory(line)} |\n"
+    each = own / line["transactions"] * 1e6
+    return f"| {line['transactions']:,} | {own:.1f} | {each:.1f} | {'' if native is None else f'{native:.1f}'} | {memory(line)} |\n"
 
 
 def memory(line: dict[str, Any]) -> str:
     """Return the peak memory of paraply's variant."""
-    return f"{line['peak_megabytes']['ours'] / 1000:.1f} GB"
+    return f"{line['peak_megabytes']['own'] / 1000:.1f} GB"
 
 
 def source_row(line: dict[str, Any]) -> str:
@@ -147,8 +147,8 @@ def alone_row(line: dict[str, Any]) -> str:
 
 def peer_row(line: dict[str, Any]) -> str:
     """Return the row of both decoders."""
-    ours, theirs = line["processor_seconds"]
-    return f"| {line['rows']:,} | {ours:.2f} | {theirs:.1f} | {line['ratio']:.0f} |\n"
+    own, other = line["processor_seconds"]
+    return f"| {line['rows']:,} | {own:.2f} | {other:.1f} | {line['ratio']:.0f} |\n"
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def keep_loads(name: str, results: dict[str, Any], version: str, loads: list[dic
 
 
 def rounds_text(rounds: int) -> str:
-    """Return how often each replay ran.
+    """Return the number of runs of each replay.
 
     >>> rounds_text(1), rounds_text(5)
     ('One round', 'Medians of 5 rounds')
@@ -188,7 +188,7 @@ def version(text: str) -> str:
 
 
 def rounds(found: dict[str, Any]) -> str:
-    """Return how often each replay ran."""
+    """Return the number of runs of each replay."""
     return str(found.get("rounds", "One round"))
 
 
@@ -221,11 +221,11 @@ def floor_table(loads: list[dict[str, Any]], cores: int) -> str:
     for load in loads:
         replays = {replay["name"]: replay for replay in load["replays"]}
         floor, own = replays[FLOOR], next((one for name, one in replays.items() if name.startswith("the server's")), None)
-        ours = min((one for name, one in replays.items() if name.startswith("paraply")), key=lambda one: one["seconds"])
+        best = min((one for name, one in replays.items() if name.startswith("paraply")), key=lambda one: one["seconds"])
         server = f"{floor['server_cpu'] / cores:.2f}" if floor["server_cpu"] is not None else ""
         cells = [f"{floor['seconds']:.2f}", str(floor["connections"]), server, f"{own['floors']:.2f}" if own is not None else ""]
-        cells += [f"{ours['seconds']:.2f}", f"**{ours['floors']:.2f}**", f"{ours['per_second']:,}", f"{ours['rows_per_second']:,}"]
-        lines.append(f"| {load['title']} | {' | '.join([*cells, format(ours['megabytes_per_second'], '.1f')])} |")
+        cells += [f"{best['seconds']:.2f}", f"**{best['floors']:.2f}**", f"{best['per_second']:,}", f"{best['rows_per_second']:,}"]
+        lines.append(f"| {load['title']} | {' | '.join([*cells, format(best['megabytes_per_second'], '.1f')])} |")
     return "\n".join(lines) + "\n"
 
 

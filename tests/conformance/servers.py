@@ -183,7 +183,7 @@ class MySql:
         return text
 
     def waits(self, numbers: Iterable[int], known: Iterable[int]) -> dict[int, frozenset[int] | None] | int:
-        """Return who waits for whom."""
+        """Return the connections that wait, each with its blockers."""
         pairs = self._ask("SELECT REQUESTING_ENGINE_TRANSACTION_ID, BLOCKING_ENGINE_TRANSACTION_ID FROM performance_schema.data_lock_waits")
         # The thread of a row's lock may be another one, which made it when it met the row; that of a table's lock is its owner's.
         owners = dict(
@@ -229,7 +229,7 @@ class MariaDb(MySql):
         return text.replace("transaction_isolation", "tx_isolation")
 
     def waits(self, numbers: Iterable[int], known: Iterable[int]) -> dict[int, frozenset[int] | None] | int:
-        """Return who waits for whom, or how many wait if these are those that are known."""
+        """Return the connections that wait, each with its blockers; their number if they are the known ones."""
         asked, before = set(numbers), set(known)
         count = int(self._ask("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'")[0][1])
         if count != len(asked) or asked <= before:
@@ -322,7 +322,7 @@ class Postgres:
         return PostgresSession(psycopg.connect(self._url, options=options))
 
     def waits(self, numbers: Iterable[int], known: Iterable[int]) -> dict[int, frozenset[int] | None] | int:
-        """Return who waits for whom."""
+        """Return the connections that wait, each with its blockers."""
         pids = ", ".join(map(str, numbers))
         sql = f"SELECT pid, pg_blocking_pids(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid IN ({pids})"
         return {pid: frozenset(blockers) for pid, blockers in self._ask(sql) if blockers}

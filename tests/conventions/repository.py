@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import pkgutil
@@ -35,6 +36,18 @@ def files(*folders: str, suffixes: tuple[str, ...]) -> Iterator[Path]:
 def name(path: Path) -> str:
     """A file's name in messages."""
     return path.relative_to(ROOT).as_posix()
+
+
+def defined_names(source: str) -> Iterator[tuple[int, str]]:
+    """Names that a module of Python defines, with their lines: functions, classes, arguments, variables and attributes."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.FunctionDef(name=found) | ast.AsyncFunctionDef(name=found) | ast.ClassDef(name=found):
+                yield node.lineno, found
+            case ast.arg(arg=found) | ast.Name(id=found, ctx=ast.Store()) | ast.Attribute(attr=found, ctx=ast.Store()):
+                yield node.lineno, found
+            case _:
+                pass
 
 
 def script(path: str) -> ModuleType:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import TYPE_CHECKING
 
 import pytest
-from conventions.repository import ROOT, files, name
+from conventions.repository import ROOT, defined_names, files, name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,23 +66,9 @@ def test_no_word_is_foreign_to_a_product() -> None:
     assert found == []
 
 
-def python_names(tree: ast.AST) -> set[str]:
-    """Names that a module defines: functions, classes, arguments, variables and attributes."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(name=defined) | ast.AsyncFunctionDef(name=defined) | ast.ClassDef(name=defined):
-                names.add(defined)
-            case ast.arg(arg=defined) | ast.Name(id=defined, ctx=ast.Store()) | ast.Attribute(attr=defined, ctx=ast.Store()):
-                names.add(defined)
-            case _:
-                pass
-    return names
-
-
 @pytest.mark.parametrize("path", list(files("python", suffixes=(".py", ".pyi"))), ids=name)
 def test_python_names_say_source_and_replica(path: Path) -> None:
-    names = python_names(ast.parse(path.read_text(encoding="utf-8")))
+    names = {defined for _, defined in defined_names(path.read_text(encoding="utf-8"))}
     assert [found for found in sorted(names) if OLDER_PAIR.search(CAMEL.sub("_", found))] == []
 
 

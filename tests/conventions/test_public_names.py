@@ -75,8 +75,8 @@ def test_the_stub_names_the_members_of_the_native_classes() -> None:
 
     different = {}
     for name, node in stub_classes().items():
-        said = {member.name for member in node.body if isinstance(member, ast.FunctionDef) and not member.name.startswith("_")}
+        messages = {member.name for member in node.body if isinstance(member, ast.FunctionDef) and not member.name.startswith("_")}
         there = own_members(getattr(native, name))
-        if said != there:
-            different[name] = sorted(said ^ there)
+        if messages != there:
+            different[name] = sorted(messages ^ there)
     assert different == {}

@@ -26,7 +26,7 @@ def code() -> list[Path]:
 
 
 def documented() -> dict[str, str]:
-    """Return who sets each variable, as CONTRIBUTING.md has it."""
+    """Return the setter of each variable, as CONTRIBUTING.md has it."""
     rows = ROW.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     return {variable: setter for names, setter in rows for variable in VARIABLE.findall(names)}
 
@@ -59,5 +59,5 @@ def test_who_sets_a_variable_does() -> None:
         text = "\n".join((ROOT / source).read_text(encoding="utf-8") for source in sources)
         text = text.replace("PARAPLY_TEST_MARIADB_${version/./_}", "PARAPLY_TEST_MARIADB_10_5=PARAPLY_TEST_MARIADB_11_8")  # by version
         assigned = {variable for variable in setters if re.search(rf"\b{variable}(?:=|: )", text)}
-        assert {variable for variable, told in setters.items() if told == setter} <= assigned, f"{sources} do not set it"
+        assert {variable for variable, other in setters.items() if other == setter} <= assigned, f"{sources} do not set it"
         assert setter != CI or {setters[variable] for variable in assigned} == {CI}, "CONTRIBUTING.md says otherwise"

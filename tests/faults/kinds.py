@@ -42,7 +42,7 @@ class LogFault:
     Attributes:
         name: As tables print it.
         spoil: Gives the damaged bytes of a log.
-        grows: Whether the log's rest comes while the command runs.
+        grows: True if the log's rest comes while the command runs.
     """
 
     name: str

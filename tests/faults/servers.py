@@ -29,7 +29,7 @@ __all__ = ["MariaDbTarget", "MySqlTarget", "PostgresTarget", "Target", "small_di
 
 DISK_BYTES = 900 << 20
 HOT_TABLES = ("hot", "item", "parent", "child")
-#: How a session of the replay is told from ours: ours wait in SELECT SLEEP or ask the process list.
+#: Condition for a session of the replay: the tests' own wait in SELECT SLEEP or ask the process list.
 _OF_REPLAY = "id<>CONNECTION_ID() AND user='app' AND (info IS NULL OR info NOT LIKE '%processlist%')"
 
 

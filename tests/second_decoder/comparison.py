@@ -89,16 +89,16 @@ def compare(path: Path, tools: Tools, found: Comparison) -> None:
     """Compare all row changes of a log."""
     found.logs += 1
     labels = Labels()
-    ours = _changes(path)
+    own_changes = _changes(path)
     number = 0
     try:
         for number, printed in enumerate(printed_rows(tools.of(path), path), 1):
-            change = next(ours, None)
+            change = next(own_changes, None)
             if change is None:
                 found.differ(f"{path.name}: the tool has more than {number - 1} rows")
                 return
             _compare_row(f"{path.name}, row {number}", change, printed, labels, found)
-        if next(ours, None) is not None:
+        if next(own_changes, None) is not None:
             found.differ(f"{path.name}: the tool has only {number} rows")
     except (ParaplyError, RuntimeError) as error:
         found.refused[path.name] = str(error)
@@ -115,25 +115,25 @@ def _compare_row(where: str, change: dict[str, Any], printed: PrintedRow, labels
     if (change["operation"], table) != (printed.operation, printed.table):
         found.differ(f"{where}: {change['operation']} {table} and {printed.operation} {printed.table}")
         return
-    for image, theirs in ((change["before"], printed.before), (change["after"], printed.after)):
-        if (image is None) != (theirs is None):
+    for image, printed_image in ((change["before"], printed.before), (change["after"], printed.after)):
+        if (image is None) != (printed_image is None):
             found.differ(f"{where}: one has an image that the other has not")
-        elif image is not None and theirs is not None:
-            _compare_image(where, table, image, theirs, labels, found)
+        elif image is not None and printed_image is not None:
+            _compare_image(where, table, image, printed_image, labels, found)
 
 
-def _compare_image(where: str, table: str, image: Image, theirs: list[Printed], labels: Labels, found: Comparison) -> None:
-    if theirs and theirs[-1][0].startswith(UNKNOWN):
-        theirs = theirs[:-1]
-        found.untold["behind one"] += len(image) - len(theirs)
-        image = image[: len(theirs)]
-    if len(image) != len(theirs):  # a partial document is not shown where the log lacks the one before it
-        found.untold["JSON"] += sum(is_partial(value) for value, _ in theirs)
-        theirs = [one for one in theirs if not is_partial(one[0])]
-    if len(image) != len(theirs):
-        found.differ(f"{where}: {len(image)} and {len(theirs)} columns: {image} {theirs}")
+def _compare_image(where: str, table: str, image: Image, printed_image: list[Printed], labels: Labels, found: Comparison) -> None:
+    if printed_image and printed_image[-1][0].startswith(UNKNOWN):
+        printed_image = printed_image[:-1]
+        found.untold["behind one"] += len(image) - len(printed_image)
+        image = image[: len(printed_image)]
+    if len(image) != len(printed_image):  # a partial document is not shown where the log lacks the one before it
+        found.untold["JSON"] += sum(is_partial(value) for value, _ in printed_image)
+        printed_image = [one for one in printed_image if not is_partial(one[0])]
+    if len(image) != len(printed_image):
+        found.differ(f"{where}: {len(image)} and {len(printed_image)} columns: {image} {printed_image}")
         return
-    for column, ((name, text), (value, printed)) in enumerate(zip(image, theirs, strict=True)):
+    for column, ((name, text), (value, printed)) in enumerate(zip(image, printed_image, strict=True)):
         outcome = same(text, value, printed, labels, (f"{table}.{name}", column))
         kind = kind_of(printed)
         if outcome is None:

@@ -182,7 +182,7 @@ def _binary(text: str) -> Iterator[bytes]:
 
 
 def _plain(value: bytes) -> bytes | None:
-    """Return what a value of a compressed column of MariaDB holds; None if it is none."""
+    """Return the content of a value of a compressed column of MariaDB; None if it is none."""
     raw = re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), value)
     if raw[:1] == b"\0":
         return raw[1:]

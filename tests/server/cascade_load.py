@@ -10,7 +10,7 @@ ON_DELETE = ["", " ON DELETE CASCADE", " ON DELETE CASCADE", " ON DELETE CASCADE
 ON_UPDATE = ["", " ON UPDATE CASCADE", " ON UPDATE CASCADE", " ON UPDATE SET NULL"]
 #: Tables, and in which of the two databases they stand.
 TABLES = {"p0": 0, "p1": 0, "c0": 0, "c1": 1, "c2": 0, "g": 1}
-#: Which tables a child may refer to.
+#: Tables that a child may refer to.
 PARENTS = {"c0": ["p0", "p1"], "c1": ["p0", "p1"], "c2": ["p0", "c0", "c1"], "g": ["c0", "c1", "c2", "p1"]}
 KEYS = ["id", "u"]
 
@@ -22,7 +22,7 @@ class CascadeLoad:
 
     Args:
         seed: The same seed makes the same load.
-        triggers: Whether some tables get triggers.
+        triggers: True if some tables get triggers.
     """
 
     def __init__(self, seed: int, *, triggers: bool = True) -> None:

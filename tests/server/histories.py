@@ -42,8 +42,8 @@ class History:
     Args:
         seed: The same seed makes the same history.
         connect: Makes a connection in autocommit mode to the source.
-        mariadb: Whether it is MariaDB. Its logs do not tell sessions, so there each session writes as a server of its own.
-        cascades: Whether a foreign key deletes the children with the parent, which not every target can follow.
+        mariadb: True if it is MariaDB. Its logs do not tell sessions, so there each session writes as a server of its own.
+        cascades: True if a foreign key deletes the children with the parent, which not every target can follow.
         spread: More transactions that conflict with none, no huge ones, and no DDL behind the tables' own. Other histories have a huge one.
         sessions: How many.
     """

@@ -137,7 +137,7 @@ class Replica:
 
     def kill(self) -> None:
         """Kills it, and starts it again."""
-        assert self.process.poll() is None, self.said()
+        assert self.process.poll() is None, self.messages()
         self.process.kill()
         self.process.communicate()
         self.process = self._start()
@@ -148,7 +148,7 @@ class Replica:
 
     def stop(self) -> dict[str, Any]:
         """Ends it as Ctrl-C does; gives its report."""
-        assert self.process.poll() is None, self.said()
+        assert self.process.poll() is None, self.messages()
         self.process.send_signal(signal.SIGINT)
         return self.report()
 
@@ -158,7 +158,7 @@ class Replica:
         report: dict[str, Any] = json.loads(printed)
         return report
 
-    def said(self) -> str:
+    def messages(self) -> str:
         """Return the text that the process printed for people."""
         return self._log.read_text()[-2000:]
 
@@ -169,9 +169,9 @@ class Replica:
             with contextlib.suppress(pymysql.Error, psycopg.Error, OSError):
                 if ready():
                     return
-            assert self.process.poll() is None, self.said()
+            assert self.process.poll() is None, self.messages()
             time.sleep(0.1)
-        raise AssertionError(f"{what} did not come within {CATCH_UP_SECONDS} s: {self.said()}")
+        raise AssertionError(f"{what} did not come within {CATCH_UP_SECONDS} s: {self.messages()}")
 
 
 def wait_until(ready: Callable[[], bool], what: str, seconds: float = ENOUGH_SECONDS) -> None:

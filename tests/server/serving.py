@@ -27,35 +27,35 @@ class Process:
     """A command of paraply that can be killed and started again.
 
     Args:
-        said: File for what it writes to stderr.
+        messages: File for what it writes to stderr.
         arguments: Command and options.
     """
 
     ready = ""
     """Text of its output once it is ready."""
 
-    def __init__(self, said: Path, arguments: Sequence[object]) -> None:
-        self._said = said
+    def __init__(self, messages: Path, arguments: Sequence[object]) -> None:
+        self._errors = messages
         self._environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])}
         self._command = [sys.executable, "-m", "paraply", *map(str, arguments), "--json"]
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[str]:
-        before = self.said().count(self.ready)
-        with self._said.open("a") as said:
-            process = subprocess.Popen(self._command, env=self._environment, stdout=subprocess.PIPE, stderr=said, text=True)
+        before = self.messages().count(self.ready)
+        with self._errors.open("a") as messages:
+            process = subprocess.Popen(self._command, env=self._environment, stdout=subprocess.PIPE, stderr=messages, text=True)
         if self.ready:
-            wait_until(lambda: self.said().count(self.ready) > before or process.poll() is not None, "the command is ready")
-            assert process.poll() is None, self.said()
+            wait_until(lambda: self.messages().count(self.ready) > before or process.poll() is not None, "the command is ready")
+            assert process.poll() is None, self.messages()
         return process
 
-    def said(self) -> str:
-        """Return what it has written to stderr."""
-        return self._said.read_text() if self._said.exists() else ""
+    def messages(self) -> str:
+        """Return its stderr."""
+        return self._errors.read_text() if self._errors.exists() else ""
 
     def kill(self) -> None:
         """Kill it, and start it again."""
-        assert self.process.poll() is None, self.said()
+        assert self.process.poll() is None, self.messages()
         self.process.kill()
         self.process.communicate()
         self.process = self._start()
@@ -123,7 +123,7 @@ def serving(folder: Path, *arguments: object) -> Iterator[Serving]:
     server = Serving(folder, *arguments)
     try:
         yield server
-        assert server.end() == 4, server.said()
+        assert server.end() == 4, server.messages()
     finally:
         if server.process.poll() is None:
             server.process.kill()
@@ -207,7 +207,7 @@ def heartbeats(replica: OwnMySql) -> int:
 
 
 def state(replica: OwnMySql) -> str:
-    """Return what a replica says of its receiver, its coordinator and its workers."""
+    """Return the state of a replica's receiver, its coordinator and its workers."""
     received = sql(replica.url, "SELECT service_state, received_transaction_set FROM performance_schema.replication_connection_status")
     found = [f"receiver: {receiver_error(replica)} {received}"]
     for part in ("coordinator", "worker"):

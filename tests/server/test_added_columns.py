@@ -56,7 +56,7 @@ LITERALS = (
 )  # fmt: skip
 
 COMPUTED = ("1", "TRUE", "5", "-1", "b'1'", "'abc'", '\'{"a": [1, null, "x"]}\'')
-#: What is always followed where the server takes it.
+#: Defaults that are always followed where the server takes them.
 FOLLOWED = {
     "BOOLEAN": ("FALSE", "TRUE", "0", "1", "'1'", "b'1'", "(1)", "(TRUE)"),
     "INT": ("-1", "+1", "5", "007", "0x10", "(5)", "(-1)", "b'101'", "2.5", "1e2"),

@@ -54,19 +54,19 @@ def test_every_way_replays_a_load(server: BenchServer, load: str):
 def test_the_floor_leaves_the_same_tables_with_any_number_of_connections(server: BenchServer, load: str):
     bench = LoadBench(server, None, None, [4], transactions=300, seed=5, floor=(1, 3), brief=True, rounds=2)
     (result,) = bench.measure([LOADS[load]])
-    ours, floor = result.replays
-    assert (ours.name, floor.name) == ("paraply, record, 4 workers, merge auto", "the floor")
-    assert floor.checksums == ours.checksums
+    replay, floor = result.replays
+    assert (replay.name, floor.name) == ("paraply, record, 4 workers, merge auto", "the floor")
+    assert floor.checksums == replay.checksums
     assert floor.connections in (1, 3)
     assert floor.floors == 1.0
-    assert ours.floors is not None
+    assert replay.floors is not None
     assert floor.commits < result.transactions < result.rows
     assert floor.server_cpu is not None
     assert floor.server_cpu > 0
-    assert ours.cpu is not None
-    counted = ours.cpu["start"] + sum(ours.cpu["stages"].values())
-    assert 0.9 * ours.cpu["process"] < counted <= 1.01 * ours.cpu["process"]
-    assert all(ours.cpu["stages"][stage] > 0 for stage in ("decode", "hash", "plan", "render", "send"))
+    assert replay.cpu is not None
+    counted = replay.cpu["start"] + sum(replay.cpu["stages"].values())
+    assert 0.9 * replay.cpu["process"] < counted <= 1.01 * replay.cpu["process"]
+    assert all(replay.cpu["stages"][stage] > 0 for stage in ("decode", "hash", "plan", "render", "send"))
 
 
 @pytest.mark.postgres
@@ -85,7 +85,7 @@ def test_other_tables_than_the_source_are_found(server: BenchServer, tmp_path):
     server.empty([DATABASE])
     made = make_load(server, LOADS["hot-rows"], transactions=10, seed=1, folder=tmp_path)
     wrong = made.checksums | {f"{DATABASE}.item": 1}
-    ways = [Way("ours", partial(replay_by_paraply, server, [made.log], "--workers", "0"))]
+    ways = [Way("replay", partial(replay_by_paraply, server, [made.log], "--workers", "0"))]
     with pytest.raises(ApplyFailed, match="the tables after ours differ from those of the source"):
         list(measure_ways(server, ways, [DATABASE], wrong))
     server.empty([DATABASE])

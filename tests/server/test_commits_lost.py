@@ -147,7 +147,7 @@ def test_r25_replicate_continues_with_what_the_target_holds(source: MariaDbServe
         forgetful.kill_and_start()
         assert rows(place) < 250
         wait_for(place, ROWS)
-        assert "does not hold transactions any more that it had committed" in replica.said()
+        assert "does not hold transactions any more that it had committed" in replica.messages()
         assert replica.stop()["status"] == "stopped"
         assert rows(place) == ROWS
 

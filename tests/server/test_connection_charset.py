@@ -46,8 +46,8 @@ SELECTED = ("CREATE TABLE b AS SELECT *, 'é' AS lit FROM a", "CREATE TABLE b2 (
 
 
 def differing(source: Server, target: Server) -> list[str]:
-    with source.connect() as left, target.connect() as right, left.cursor() as ours, right.cursor() as theirs:
-        return differences(family_contents(ours, ["shop"]), family_contents(theirs, ["shop"]))
+    with source.connect() as left, target.connect() as right, left.cursor() as source_cursor, right.cursor() as target_cursor:
+        return differences(family_contents(source_cursor, ["shop"]), family_contents(target_cursor, ["shop"]))
 
 
 def differing_from_postgres(source: Server, database: Database) -> list[str]:

@@ -107,7 +107,7 @@ class Day:
         replica.wait_until(lambda: catches(replica.process.pid, signal.SIGHUP), "its handlers")
         replica.process.send_signal(how)
         report = replica.report()
-        assert report["exit_code"] == 4, replica.said()
+        assert report["exit_code"] == 4, replica.messages()
         executed = report.get("executed")
         if executed is not None:  # something was applied since the last start, which the signal did not interrupt
             assert executed.replace("\n", "") == gtids(self.target.url)
@@ -121,7 +121,7 @@ class Day:
         wanted = gtids(self.source.url)
         last = f"{wanted.partition(':')[0]}:{wanted.rpartition(':')[2].rpartition('-')[2]}"
         with replicating(self.source.url, self.target.url, self.folder, "--until", last) as replica:
-            assert replica.report()["exit_code"] == 0, replica.said()
+            assert replica.report()["exit_code"] == 0, replica.messages()
         assert gtids(self.target.url) == wanted
         assert all_rows(self.target.url) == all_rows(self.source.url)
 
@@ -170,7 +170,7 @@ def live_through(one: Day, seconds: float, rounds: list[str]) -> None:
                 one.load.change_tables()
                 if event in ("source", "target"):
                     restart(getattr(one, event), kill=number % 2 == 0)
-                    replica.wait_until(lambda back=f"the {event} ": back in replica.said(), f"the mention of the {event}")
+                    replica.wait_until(lambda back=f"the {event} ": back in replica.messages(), f"the mention of the {event}")
                 elif event == "kill":
                     replica.kill()
                 else:
@@ -190,7 +190,7 @@ def promote(one: Day) -> None:
     last = next(part for part in wanted.split(",") if part not in gtids(one.source.url).split(",")).strip()
     until = f"{last.partition(':')[0]}:{last.rpartition(':')[2].rpartition('-')[2]}"
     with replicating(one.target.url, one.source.url, folder, "--until", until) as replica:
-        assert replica.report()["exit_code"] == 0, replica.said()
+        assert replica.report()["exit_code"] == 0, replica.messages()
     assert gtids(one.source.url) == wanted
     assert all_rows(one.source.url) == all_rows(one.target.url)
 

@@ -145,7 +145,7 @@ def _log_of_rows(source: tuple[Run, Callable[[Path], Path]], folder: Path, *stat
 
 
 def _stops(log: Path, target: Callable[[], Target]) -> list[tuple[int | None, str]]:
-    """Return where a dry run and the apply end: no place, or the same one."""
+    """Return the place at which a dry run and the apply end: none, or the same one."""
     with Applier([log], target(), workers=0, allow_gap=True) as applier:
         found = applier.dry_run()
     assert found is not None
@@ -207,11 +207,11 @@ def test_definitions_of_a_dump_that_postgresql_holds_otherwise(
     dump = tmp_path / "schema.sql"
     dump.write_text(f"CREATE DATABASE d_rows;\nUSE d_rows;\n{TABLE.replace('d_rows.', '')};\n")
     database.sql(f"CREATE SCHEMA d_rows; CREATE TABLE d_rows.t ({made})")
-    said = []
+    messages = []
     for call in (Applier.dry_run, Applier.run):
         with Applier([log], PostgresTarget(database.url), workers=0, allow_gap=True, schema=read_dump(dump)) as applier:
             try:
                 call(applier)
             except SchemaMismatch as error:
-                said.append((error.table, error.message))
-    assert said == ([said[0]] * 2 if stops else [])
+                messages.append((error.table, error.message))
+    assert messages == ([messages[0]] * 2 if stops else [])

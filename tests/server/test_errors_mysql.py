@@ -82,8 +82,8 @@ class Server:
 @pytest.fixture(params=["mariadb", "mysql"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     if request.param == "mariadb":
-        ours = request.getfixturevalue("mariadb_server")
-        made = Server(ours.url, ours.data)
+        shared = request.getfixturevalue("mariadb_server")
+        made = Server(shared.url, shared.data)
     else:
         made = Server(mysql_url())
     yield made
@@ -156,7 +156,7 @@ def test_a_data_file_without_a_table(mariadb_server: MariaDbServer, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ("DROP TABLE errs.item", "the target lacks"),
         ("DROP DATABASE errs", "the target lacks"),
@@ -166,10 +166,10 @@ def test_a_data_file_without_a_table(mariadb_server: MariaDbServer, tmp_path: Pa
         ("ALTER TABLE errs.item ADD more INT NOT NULL", "the target has the further column more"),
     ],
 )
-def test_r31_a_table_that_differs(server: Server, log: Path, again: Apply, change: str, says: str) -> None:
+def test_r31_a_table_that_differs(server: Server, log: Path, again: Apply, change: str, message: str) -> None:
     server.sql(change)
     outcome = again()
-    check_failed_at(outcome, "SchemaMismatch", log, 4, "errs.item", says)
+    check_failed_at(outcome, "SchemaMismatch", log, 4, "errs.item", message)
     assert outcome.report["transactions"] == 0
 
 

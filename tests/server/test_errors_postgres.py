@@ -63,7 +63,7 @@ def test_r32_a_table_with_a_trigger(database: Database, log: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ("DROP TABLE errs.item", "has no table"),
         ("ALTER TABLE errs.item ALTER stock TYPE integer", "is integer in the target, bigint is needed"),
@@ -71,10 +71,10 @@ def test_r32_a_table_with_a_trigger(database: Database, log: Path) -> None:
         ("ALTER TABLE errs.item ADD more integer NOT NULL DEFAULT 1; ALTER TABLE errs.item ALTER more DROP DEFAULT", "more"),
     ],
 )
-def test_r31_a_table_that_differs(database: Database, log: Path, change: str, says: str) -> None:
+def test_r31_a_table_that_differs(database: Database, log: Path, change: str, message: str) -> None:
     database.sql(change)
     outcome = apply(log, database.url)
-    check_failed_at(outcome, "SchemaMismatch", log, 4, "errs", says)
+    check_failed_at(outcome, "SchemaMismatch", log, 4, "errs", message)
     assert outcome.report["transactions"] == 0
 
 
@@ -95,16 +95,16 @@ def test_a_table_that_somebody_else_made(database: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("zero-date", "zero date"), ("nul-byte", "NUL byte"), ("invalid-text", "not valid in its character set")]
+    ("name", "message"), [("zero-date", "zero date"), ("nul-byte", "NUL byte"), ("invalid-text", "not valid in its character set")]
 )
 @pytest.mark.parametrize("merge", ["off", "16"])
-def test_values_that_postgresql_cannot_hold(database: Database, tmp_path: Path, name: str, says: str, merge: str) -> None:
+def test_values_that_postgresql_cannot_hold(database: Database, tmp_path: Path, name: str, message: str, merge: str) -> None:
     log = DATA / f"{name}.binlog"
     if name == "invalid-text":
         log = tmp_path / "binlog.000001"
         log.write_bytes((DATA / "no-checksum.binlog").read_bytes().replace(b"three", b"thr\xffe"))
     outcome = apply(log, database.url, "--merge", merge)
-    check_failed_at(outcome, "ValueNotStorable", log, 4, says, "key")
+    check_failed_at(outcome, "ValueNotStorable", log, 4, message, "key")
     assert outcome.report["transactions"] == 3
     table = {"zero-date": "errs.event", "nul-byte": "errs.note", "invalid-text": "errs.item"}[name]
     assert [row[0] for row in database.rows(table) or []] in ([1], [1, 2])

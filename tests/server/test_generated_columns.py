@@ -51,7 +51,7 @@ class Source:
         return Path(shutil.copy(self.server.data / name, folder / "source.binlog"))
 
     def contents(self) -> dict[str, list[str]]:
-        """Return what a reader sees of the database."""
+        """Return the database as a reader sees it."""
         with self.server.connect() as connection, connection.cursor() as cursor:
             return family_contents(cursor, ["d"])
 

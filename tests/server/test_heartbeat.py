@@ -145,15 +145,15 @@ def test_a_source_that_hangs_is_noticed_and_gone_on_with(source: Source, postgre
         replica.wait_until(lambda: rows_in(postgres_place) == [], "the table")
         with hanging(source):
             began = time.monotonic()
-            replica.wait_until(lambda: "nothing for" in replica.said(), "a word of its silence")
+            replica.wait_until(lambda: "nothing for" in replica.messages(), "a word of its silence")
             assert TIMEOUT - 2 * HEARTBEAT_SECONDS < time.monotonic() - began < SILENCE_SECONDS
-            assert re.search(r"it sent nothing for \d+ s, not even a heartbeat, which it should send every 1 s", replica.said())
+            assert re.search(r"it sent nothing for \d+ s, not even a heartbeat, which it should send every 1 s", replica.messages())
             replica.wait_until(lambda: shown(postgres_place).get("connected") is False, "the same in the status")
             assert shown(postgres_place)["last_error"]
-            replica.wait_until(lambda: replica.said().count("the source was lost") >= 2, "another try that nobody answers")
+            replica.wait_until(lambda: replica.messages().count("the source was lost") >= 2, "another try that nobody answers")
         source.sql("INSERT INTO shop.t VALUES (1)")
         replica.wait_until(lambda: rows_in(postgres_place) == [1], "the row")
-        assert "the source is available again, after" in replica.said()
+        assert "the source is available again, after" in replica.messages()
         replica.wait_until(lambda: bool(shown(postgres_place)["connected"]), "the same in the status")
         assert replica.stop()["exit_code"] == 4
 
@@ -181,4 +181,4 @@ def test_a_short_silence_is_no_loss(source: Source, postgres_place: PostgresPlac
         replica.wait_until(lambda: rows_in(postgres_place) == [1], "the row")
         replica.wait_until(lambda: shown(postgres_place).get("heartbeats", 0) > 0, "a heartbeat behind the silence")
         report = replica.stop()
-    assert (report["exit_code"], report["receiver"]["connections"]) == (4, 1), replica.said()
+    assert (report["exit_code"], report["receiver"]["connections"]) == (4, 1), replica.messages()

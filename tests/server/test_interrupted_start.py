@@ -34,15 +34,15 @@ class Ended(Exception):
 def interrupted(process: subprocess.Popen[str], number: int = signal.SIGINT) -> str:
     """Send a signal to the whole process group, as Ctrl-C does, and return the lines for people."""
     os.killpg(process.pid, number)
-    printed, said = process.communicate(timeout=SECONDS)
+    printed, messages = process.communicate(timeout=SECONDS)
     if " transactions (" in printed:
         raise Ended
-    assert process.returncode == 4, said
-    assert "defect" not in said
-    assert "Traceback" not in said
-    assert "initdb" not in said
-    assert len(said.splitlines()) <= 8, said
-    return said
+    assert process.returncode == 4, messages
+    assert "defect" not in messages
+    assert "Traceback" not in messages
+    assert "initdb" not in messages
+    assert len(messages.splitlines()) <= 8, messages
+    return messages
 
 
 @pytest.mark.parametrize("wait", [0.0, 1.0])
@@ -68,8 +68,8 @@ def interrupt_after(folder: Path, wait: float) -> None:
     time.sleep(wait)
     assert "stopped: " in interrupted(process)
     again = begun(folder)
-    printed, said = again.communicate(timeout=SECONDS)
-    assert again.returncode == 0, said
+    printed, messages = again.communicate(timeout=SECONDS)
+    assert again.returncode == 0, messages
     assert "transactions" in printed
 
 

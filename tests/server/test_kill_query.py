@@ -28,7 +28,7 @@ __all__ = ["mariadb", "mariadb_url", "mysql", "server"]
 
 Log = Callable[[str], Path]
 KILLS = 100
-OURS = (
+OWN_STATEMENTS = (
     "START",
     "BINLOG",
     "COMMIT",
@@ -233,7 +233,7 @@ def kill_queries(place: SqlPlace, ended: threading.Event, most: int) -> int:
     """Ends statements of the replay's sessions, one at a time, until told to stop; says how many."""
     parts = parse_url(place.url)
     connection = sql_connect(host=parts.host, port=parts.port or 3306, user=parts.user, password=parts.password or "", autocommit=True)
-    begins = " OR ".join(f"info LIKE '{word}%'" for word in OURS)
+    begins = " OR ".join(f"info LIKE '{word}%'" for word in OWN_STATEMENTS)
     kills = 0
     with connection, connection.cursor() as cursor:
         while kills < most and not ended.is_set():

@@ -131,8 +131,8 @@ def killed(log: Path, into: Path, form: str, chance: random.Random) -> bool:
         time.sleep(0.001)
     if process.poll() is None:
         process.send_signal(signal.SIGKILL)
-    _, said = process.communicate()
-    assert process.returncode in (0, -signal.SIGKILL), said
+    _, messages = process.communicate()
+    assert process.returncode in (0, -signal.SIGKILL), messages
     return process.returncode != 0
 
 
@@ -235,7 +235,7 @@ def test_types_and_changes_of_the_schema(source: Source, tmp_path: Path, form: s
 
 @pytest.mark.mariadb
 @pytest.mark.parametrize(
-    ("statements", "code", "says"),
+    ("statements", "code", "message"),
     [
         (["CREATE TABLE t (id INT)"], 1, "--exclude-table lake.t"),
         (["CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (9))",
@@ -245,14 +245,14 @@ def test_types_and_changes_of_the_schema(source: Source, tmp_path: Path, form: s
     ],
 )  # fmt: skip
 def test_what_a_lake_cannot_follow_is_refused_before_anything_is_written(
-    source: Source, tmp_path: Path, statements: list[str], code: int, says: str
+    source: Source, tmp_path: Path, statements: list[str], code: int, message: str
 ) -> None:
     source.run("DROP DATABASE IF EXISTS mysql_like", "CREATE DATABASE mysql_like")
     source._server.sql("FLUSH BINARY LOGS")
     source.run("CREATE DATABASE IF NOT EXISTS lake", "CREATE TABLE lake.good (id INT PRIMARY KEY)", "INSERT INTO lake.good VALUES (1)")
     source.run(*statements)
     filters = {"tables": (("lake", "t"),), "databases": ("mysql_like",)}
-    with pytest.raises(ParaplyError, match=says) as refusal:
+    with pytest.raises(ParaplyError, match=message) as refusal:
         write(source.log(), tmp_path / "lake", filters=filters)
     assert refusal.value.exit_code == code
     assert refusal.value.gtid

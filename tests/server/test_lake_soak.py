@@ -40,11 +40,11 @@ def run_until_killed(command: list[str], seconds: float) -> int:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])}
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
-            _, said = process.communicate(timeout=seconds)
+            _, messages = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             process.kill()
-            _, said = process.communicate()
-        assert process.returncode in (0, -signal.SIGKILL), said
+            _, messages = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), messages
         return process.returncode
 
 

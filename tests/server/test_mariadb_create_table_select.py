@@ -42,7 +42,7 @@ def logs(source: Server, target: Server, folder: Path, *parts: list[str]) -> lis
 
 
 def begin() -> list[str]:
-    """Return what stands in front of the copy."""
+    """Return the text before the copy."""
     return ["CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)", "INSERT INTO d.t VALUES (1,1),(2,2)"]
 
 

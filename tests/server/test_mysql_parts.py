@@ -96,8 +96,8 @@ def test_r24_error_numbers_become_causes_with_their_place(code: int, kind: type[
     ],
 )
 def test_r31_an_error_in_another_ones_text_says_what_to_do(code: int, message: str, hint: str) -> None:
-    told = str(explain(ServerError(message, code))).removeprefix(f"{message} (error {code})")
-    assert hint in told if hint else told == ""
+    advice = str(explain(ServerError(message, code))).removeprefix(f"{message} (error {code})")
+    assert hint in advice if hint else advice == ""
 
 
 def test_a_refused_login_says_what_to_do_and_where() -> None:

@@ -95,8 +95,8 @@ class Place:
 
     def outcome(self, block: Block, references: References | None) -> Outcome:
         """Applies a block, gives how that ended, and takes it back."""
-        ours = self.target.context.references
-        assert ours is not None
+        known = self.target.context.references
+        assert known is not None
         without_references(self.target, references)
         session, error = self.target.session(), None
         try:
@@ -108,7 +108,7 @@ class Place:
         tables = {table: sorted(read(f"SELECT * FROM errs.{table}")[0][1], key=repr) for table in self._tables}
         session.rollback()
         session.close()
-        without_references(self.target, ours)
+        without_references(self.target, known)
         asked = references if isinstance(references, Asked) else None
         return Outcome(error, tables, asked.asked if asked else 0, asked.refused if asked else 0)
 

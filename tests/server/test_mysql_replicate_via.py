@@ -80,7 +80,7 @@ def caught_up(source: OwnMySql, target: OwnMySql, process: Replicating) -> None:
     wanted = gtids(source.url)
 
     def arrived() -> bool:
-        assert process.process.poll() is None, process.said()
+        assert process.process.poll() is None, process.messages()
         with contextlib.suppress(pymysql.Error):
             return gtids(target.url) == wanted
         return False
@@ -130,7 +130,7 @@ def test_until_a_gtid_ends_it_there(source: OwnMySql, target: OwnMySql, tmp_path
     last = f"{gtids(source.url).partition(':')[0]}:9"
     with replicating(tmp_path, source, target, "--until", last) as process:
         printed, _ = process.process.communicate(timeout=SECONDS)
-    assert json.loads(printed)["exit_code"] == 0, process.said()
+    assert json.loads(printed)["exit_code"] == 0, process.messages()
     assert gtids(target.url) == last.replace(":9", ":1-9")
 
 

@@ -85,7 +85,7 @@ def test_two_replicas_at_once_one_empty_and_one_half_filled(
         follow(other, server)
         caught_up(one, source.url)
         caught_up(other, source.url)
-        assert executed in server.said()
+        assert executed in server.messages()
         before = heartbeats(one)
         wait_until(lambda: heartbeats(one) > before + 1, "heartbeats come")
         assert receiver_error(one) == receiver_error(other) == ""
@@ -163,7 +163,7 @@ def test_tls_is_required_where_there_is_a_certificate(
         caught_up(one, source.url)
         follow(other, server)
         wait_until(lambda: "insecure transport" in receiver_error(other), "a replica without TLS is refused")
-        wait_until(lambda: "no TLS" in server.said(), "the refusal is reported")
+        wait_until(lambda: "no TLS" in server.messages(), "the refusal is reported")
 
 
 def test_mysqlbinlog_reads_the_same_files(source: OwnMySql, logs: Path, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_relay_is_read_by_the_sources_file_and_position(source: OwnMySql, repl
         caught_up(one, source.url)
         follow(other, server, options=place.format(second))
         # It lacks the tables of the first file, so that only its receiver is looked at.
-        wait_until(lambda: f"{second}:4" in server.said(), "the second file is found")
+        wait_until(lambda: f"{second}:4" in server.messages(), "the second file is found")
         assert receiver_error(other) == ""
     assert receiver.end() == 4
 

@@ -67,7 +67,7 @@ def logs(source: OwnMySql, tmp_path: Path) -> Path:
 
 
 def parallel(url: str) -> int:
-    """Return how many transactions of a server's own log may start beside the one before, by the numbers in its relay log."""
+    """Return the number of transactions of a server's own log that may start beside the one before, by the numbers in its relay log."""
     return int(
         str(
             sql(url, "SELECT COUNT(*) FROM performance_schema.replication_applier_status_by_worker WHERE last_applied_transaction <> ''")[

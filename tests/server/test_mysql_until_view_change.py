@@ -96,7 +96,7 @@ def test_r30_it_stops_behind_the_view_s_transaction_and_goes_on_from_there(stopp
     for rows, transactions, view in expected:
         with replicating(stopped.url, target, folder, "--until", "view-change") as replica:
             report = replica.report()
-        assert report["exit_code"] == 0, (report, replica.said())
+        assert report["exit_code"] == 0, (report, replica.messages())
         assert (report["stop"]["gtid"], report["stop"]["included"], report["stop"]["asked"]) == (view, True, "--until view-change")
         assert rows_of(target) == rows
         before |= GtidSet(f"{transactions},{view}")
@@ -115,7 +115,7 @@ def test_r30_it_stops_behind_the_view_s_transaction_and_goes_on_from_there(stopp
 def test_r30_where_no_view_change_comes_it_goes_on(stopped: OwnMySql, postgres_url: str, folder: Path) -> None:
     held = f"{GROUP}:1,{own_uuid(stopped)}:1-23"
     with replicating(stopped.url, postgres_url, folder, "--until", f"{own_uuid(stopped)}:23") as replica:
-        assert replica.report()["exit_code"] == 0, replica.said()
+        assert replica.report()["exit_code"] == 0, replica.messages()
     with replicating(stopped.url, postgres_url, folder, "--until", "view-change") as replica:
         replica.wait_until(lambda: rows_of(postgres_url) == ALL, "the rows behind the views")
         assert replica.process.poll() is None
@@ -158,8 +158,8 @@ def test_r28_mysqlbinlog_prints_the_same_view_changes_of_the_source_s_log_and_of
 
 def view_changes(command: str, files: list[Path]) -> list[str]:
     """The lines about view changes: headers, positions, checksums and views."""
-    told = [
+    answers = [
         subprocess.run([*shlex.split(command), str(file)], capture_output=True, check=True, text=True, errors="replace").stdout
         for file in files
     ]
-    return [line for text in told for line in text.splitlines() if "View_change_log_event" in line]
+    return [line for text in answers for line in text.splitlines() if "View_change_log_event" in line]

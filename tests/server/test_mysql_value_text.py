@@ -22,4 +22,4 @@ def test_text_in_every_character_set_is_shown_as_mysql_shows_it(tmp_path: Path) 
         shown = texts_of_charsets(server.sql, server.data, tmp_path)
     assert len(shown) > 20
     for name, texts in shown.items():
-        assert [(code, ours) for code, _, ours in texts] == [(code, theirs) for code, theirs, _ in texts], name
+        assert [(code, own) for code, _, own in texts] == [(code, server_text) for code, server_text, _ in texts], name

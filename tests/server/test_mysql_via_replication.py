@@ -187,9 +187,9 @@ def test_r24_it_says_who_blocks_the_servers_workers_and_goes_on_when_they_let_go
         assert process.poll() is None
     outcome = end(process)
     assert outcome.code == 0, outcome
-    told = [note for note in outcome.report["notes"] if f"waits for locks of other connections: {number} (" in note]
-    assert told, outcome.report["notes"]
-    assert f"idle after: {statement}" in told[0]
+    notes = [note for note in outcome.report["notes"] if f"waits for locks of other connections: {number} (" in note]
+    assert notes, outcome.report["notes"]
+    assert f"idle after: {statement}" in notes[0]
 
 
 def blockers(place: SqlPlace) -> list[int]:
@@ -259,11 +259,11 @@ def test_r24_the_servers_applier_goes_on_where_only_a_connection_is_lost(
     with held(place, "UPDATE shop.item SET n = 0 WHERE id = 3") as number:
         process = start(made, place.url, *VIA)
         wait_until(lambda: number in blockers(place), "the blocker in the status")
-        before, ours = place.sql(COORDINATOR), connections(place)
+        before, own = place.sql(COORDINATOR), connections(place)
         disturb(place, number)
         wait_until(lambda: place.sql(RECEIVING) == [("ON",)], "the receiver")
         if disturb is kill_connections:
-            wait_until(lambda: bool(connections(place) - ours), "new connections")
+            wait_until(lambda: bool(connections(place) - own), "new connections")
         since = counted_seconds(place)
         wait_until(lambda: counted_seconds(place) > since + 1, "a later status")
         assert place.sql(STOPPING) == [], "within a transaction that would wait a minute for the rest"

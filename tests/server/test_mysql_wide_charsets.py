@@ -15,6 +15,6 @@ def test_every_character_of_wide_character_sets_is_the_servers(tmp_path: Path) -
         for charset in WIDE:
             known, unknown = characters(server.sql, charset)
             assert len(known) > 5000, charset
-            for first, theirs, ours in shown(server.sql, server.data, tmp_path, charset, known):
-                assert ours == theirs, (charset, first)
+            for first, server_text, own in shown(server.sql, server.data, tmp_path, charset, known):
+                assert own == server_text, (charset, first)
             assert [code for code in unknown if decode_text(charset, code) is not None] == [], charset

@@ -34,7 +34,7 @@ LOWER = (
     "INSERT INTO low.orders VALUES (1)",
     "CREATE VIEW low.vw AS SELECT id AS Total FROM low.orders",
 )
-#: What is logged as it was typed (DROP TABLE, and the name of MySQL's CREATE VIEW, are not).
+#: Statements that are logged as they were typed (DROP TABLE, and the name of MySQL's CREATE VIEW, are not).
 TYPED = (
     "CREATE DATABASE Low2",
     "CREATE TABLE IF NOT EXISTS low.Orders (id INT PRIMARY KEY)",
@@ -117,7 +117,7 @@ def test_r33_tables_whose_names_mean_the_same_are_applied(
     else:
         to = servers.empty(target)
         with replicating(servers._pair[source].url, to.url, tmp_path, "--until", until) as replica:
-            assert replica.report()["exit_code"] == 0, replica.said()
+            assert replica.report()["exit_code"] == 0, replica.messages()
     assert content(to) == expected
     assert len(expected) == (2 if statements is LOWER else 3)
 
@@ -183,6 +183,6 @@ def test_r33_postgresql_gets_the_names_in_lower_case_from_a_live_source(servers:
     options = ("--until", servers.last_gtid(1), "--exclude-table", "J_SHOP.unused")
     for _ in range(2):
         with replicating(servers._pair[1].url, database.url, tmp_path, *options) as replica:
-            assert replica.report()["exit_code"] == 0, replica.said()
+            assert replica.report()["exit_code"] == 0, replica.messages()
     for table in ("j_shop.orders", "j_shop.moved"):
         assert database.sql(f"SELECT * FROM {table} ORDER BY 1") == expected[table]

@@ -101,7 +101,7 @@ def test_a_stop_that_never_comes_is_found_before_the_first_write(replayed: tuple
 def test_gaps_and_order_are_refused_before_the_first_write(replayed: tuple[History, SqlPlace]) -> None:
     history, place = replayed
     first, second, third = history.files[:3]
-    for files, says in (
+    for files, message in (
         ([first, third], second.name),
         ([second, first], f"{first} {second}"),
         ([first, first], "twice"),
@@ -109,7 +109,7 @@ def test_gaps_and_order_are_refused_before_the_first_write(replayed: tuple[Histo
     ):
         outcome = apply(files, place.url)
         assert outcome.code == 2, files
-        assert says in outcome.report["error"]["message"]
+        assert message in outcome.report["error"]["message"]
     assert marks(place) == []
     assert apply([second, third], place.url, "--allow-gap", "--dry-run").code == 0
     # What the backup holds is no gap.

@@ -51,11 +51,11 @@ def poor(server: Server) -> Iterator[str]:
     server.sql("DROP USER poor@'%'")
 
 
-def new_grants(error: ParaplyError, told: list[str]) -> list[str]:
+def new_grants(error: ParaplyError, granted: list[str]) -> list[str]:
     """The grants that a message gives, none of which an earlier one gave."""
     grants: list[str] = GRANT.findall(error.message)
     assert grants, error.message
-    assert not set(grants) & set(told), "the same twice"
+    assert not set(grants) & set(granted), "the same twice"
     return grants
 
 
@@ -63,14 +63,14 @@ def new_grants(error: ParaplyError, told: list[str]) -> list[str]:
 def test_the_grants_of_the_messages_lead_to_a_run(server: Server, log: Path, poor: str, gtid: str) -> None:
     if gtid == "record":  # it must see whether there are replicas
         server.sql("GRANT PROCESS ON *.* TO poor@'%'", *([] if server.mariadb else ["GRANT SELECT ON performance_schema.* TO poor@'%'"]))
-    told: list[str] = []
+    granted: list[str] = []
     before_the_start = True
     for _ in range(8):
         error = attempt(log, poor, gtid)
         if error is None:
             break
-        grants = new_grants(error, told)
-        told += grants
+        grants = new_grants(error, granted)
+        granted += grants
         if isinstance(error, UsageError):
             assert before_the_start
             assert not server.sql("SHOW DATABASES LIKE 'paraply'"), "nothing was written"
@@ -79,8 +79,8 @@ def test_the_grants_of_the_messages_lead_to_a_run(server: Server, log: Path, poo
             before_the_start = False
         server.sql(*grants)
     assert server.items() == [(1, "one", 11), (3, "three", 30), (4, "four", 40)]
-    assert not any("ALL" in grant or "SUPER" in grant for grant in told)
-    rows = sorted(grant.split()[1] for grant in told if "`errs`.`item`" in grant)
+    assert not any("ALL" in grant or "SUPER" in grant for grant in granted)
+    rows = sorted(grant.split()[1] for grant in granted if "`errs`.`item`" in grant)
     assert rows == (["SELECT"] if server.mariadb else ["DELETE", "INSERT", "UPDATE"]), "MySQL looks at each kind of row, MariaDB at none"
 
 
@@ -146,17 +146,17 @@ def test_r26_a_target_does_not_take_its_own_log_under_gtids_of_its_own(server: S
 def test_on_postgresql_the_grants_of_the_messages_lead_to_a_run(database: Database) -> None:
     database.sql("DO $$ BEGIN CREATE ROLE poor LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
     assert attempt(PLAIN, database.url) is None
-    told: list[str] = []
+    granted: list[str] = []
     url = as_user(database.url, "poor")
     for _ in range(8):
         error = attempt_rows(url)
         if error is None:
             break
-        grants = new_grants(error, told)
-        told += grants
+        grants = new_grants(error, granted)
+        granted += grants
         database.sql("; ".join(grants))
     assert error is None
-    assert [grant.split(" ON ")[1] for grant in told] == [
+    assert [grant.split(" ON ")[1] for grant in granted] == [
         'SCHEMA paraply TO "poor"', 'paraply.channel TO "poor"', 'paraply.progress TO "poor"', 'paraply.source_table TO "poor"',
         'paraply.left_out_xa TO "poor"',
     ]  # fmt: skip

@@ -105,14 +105,14 @@ def relay_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("relay-bin.*") if path.suffix[1:].isdecimal())
 
 
-def told(paths: list[Path]) -> list[tuple[object, ...]]:
+def logged(paths: list[Path]) -> list[tuple[object, ...]]:
     return [(t.gtid, t.kind, t.rows, t.tables, t.committed_at, t.last_committed, t.sequence_number) for t in open_log(paths)]
 
 
 def has_everything_once(source: list[Path], folder: Path) -> None:
-    received = told(relay_files(folder))
+    received = logged(relay_files(folder))
     assert len(received) > 20
-    assert received == told(source)
+    assert received == logged(source)
 
 
 def maria_logs(server: MariaDbServer) -> list[Path]:
@@ -162,5 +162,5 @@ def transactions_of(command: list[str], path: Path) -> list[str]:
     done = subprocess.run([*command, str(path)], capture_output=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.decode(errors="replace").splitlines()
-    told = (line for line in lines if EVENT.match(line) or line.startswith(("### ", "SET @@SESSION.GTID_NEXT= '")))
-    return [line for line in told if "/* added by mysqlbinlog */" not in line]  # of its own, once at the end of each file
+    logged = (line for line in lines if EVENT.match(line) or line.startswith(("### ", "SET @@SESSION.GTID_NEXT= '")))
+    return [line for line in logged if "/* added by mysqlbinlog */" not in line]  # of its own, once at the end of each file

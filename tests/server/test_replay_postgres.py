@@ -43,14 +43,14 @@ def by_key(table: str, rows: list[list[Any]]) -> dict[tuple[Any, ...], list[Any]
     return keyed
 
 
-def same(ours: Any, source: Any) -> bool:
+def same(replayed: Any, source: Any) -> bool:
     """Equal values; fractions of seconds may end in zeros, JSON may be spaced and ordered otherwise."""
-    if isinstance(ours, str) and isinstance(source, str) and ours != source:
-        if FRACTION.fullmatch(ours) and FRACTION.fullmatch(source):
-            return ours.rstrip("0") == source.rstrip("0")
+    if isinstance(replayed, str) and isinstance(source, str) and replayed != source:
+        if FRACTION.fullmatch(replayed) and FRACTION.fullmatch(source):
+            return replayed.rstrip("0") == source.rstrip("0")
         if source.startswith("{"):
-            return bool(json.loads(ours) == json.loads(source))
-    return bool(ours == source)
+            return bool(json.loads(replayed) == json.loads(source))
+    return bool(replayed == source)
 
 
 @pytest.mark.parametrize(("workers", "merge"), [(8, "auto"), pytest.param(1, "off", marks=pytest.mark.slow)])
@@ -60,11 +60,11 @@ def test_every_row_is_the_sources(postgres_place: PostgresPlace, truth: Log, wor
     with final_rows(truth("mysql-binlog/eight-sessions.final.tar")) as source:
         for table in TABLES:
             types = postgres_place.types(table)
-            ours = by_key(table, [list(map(plain, row, types)) for row in postgres_place.rows(table)])
-            theirs = by_key(table, source[table])
-            assert ours.keys() == theirs.keys(), table
-            for key, row in theirs.items():
-                differing = [(a, b) for a, b in zip(ours[key], row, strict=True) if not same(a, b)]
+            replayed = by_key(table, [list(map(plain, row, types)) for row in postgres_place.rows(table)])
+            original = by_key(table, source[table])
+            assert replayed.keys() == original.keys(), table
+            for key, row in original.items():
+                differing = [(a, b) for a, b in zip(replayed[key], row, strict=True) if not same(a, b)]
                 assert not differing, f"{table} {key}"
 
 

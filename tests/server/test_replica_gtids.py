@@ -70,7 +70,7 @@ def test_r26_a_replica_preserves_by_default(source: OwnMySql, target: SqlPlace, 
         assert report["exit_code"] == 4
         load.end()
         assert str(report["executed"]) == gtids(target.url)
-        (note,) = [event for event in map(json.loads, replica.said().splitlines()) if "GTID mode preserve" in event["text"]]
+        (note,) = [event for event in map(json.loads, replica.messages().splitlines()) if "GTID mode preserve" in event["text"]]
         assert (note["level"], note["event"]) == ("info", "note")
     with replicating(source.url, target.url, tmp_path, "--until", last_gtid(source)) as replica:
         assert replica.report()["exit_code"] == 0
@@ -110,11 +110,11 @@ def test_r26_the_set_is_completed_where_nothing_is_left_to_apply(source: OwnMySq
     until = ("--until", last_gtid(source)) if way == "until" else ()
     with replicating(source.url, target.url, tmp_path, "--gtid", "record", *SHOWN, *until) as replica:
         if way == "stop":
-            replica.wait_until(lambda: replica.said().count("GTID mode") == 2, "its beginning")
+            replica.wait_until(lambda: replica.messages().count("GTID mode") == 2, "its beginning")
             report = replica.stop()
         else:
             report = replica.report()
-    assert report["exit_code"] == (0 if until else 4), replica.said()
+    assert report["exit_code"] == (0 if until else 4), replica.messages()
     assert gtids(target.url) == gtids(source.url)
 
 
@@ -126,7 +126,7 @@ def test_r26_a_channel_keeps_the_mode_that_it_began_with(source: OwnMySql, targe
     write(source)
     with replicating(source.url, target.url, tmp_path, *SHOWN, "--until", last_gtid(source)) as replica:
         assert replica.report()["exit_code"] == 0
-        assert "GTID mode record, with which the channel began" in replica.said()
+        assert "GTID mode record, with which the channel began" in replica.messages()
     assert gtids(target.url) == gtids(source.url)
 
 
@@ -144,7 +144,7 @@ def test_r26_a_mariadb_that_wrote_itself_gets_record_and_the_reason(tmp_path: Pa
             replica.wait_until(lambda: bool(target.sql("SELECT * FROM shop.item")), "the row")
             assert replica.stop()["exit_code"] == 4
             mode = "record, because preserve is not possible: the target's binlog ends in transactions" if own else "preserve"
-            (note,) = [event for event in map(json.loads, replica.said().splitlines()) if f"GTID mode {mode}" in event["text"]]
+            (note,) = [event for event in map(json.loads, replica.messages().splitlines()) if f"GTID mode {mode}" in event["text"]]
             assert note["level"] == ("warning" if own else "info"), "preserve is no reason to worry"
         (position,) = place.sql("SELECT @@GLOBAL.gtid_binlog_pos")[0]
         assert target.sql(f"SELECT @@GLOBAL.{'gtid_slave_pos' if own else 'gtid_binlog_pos'}")[0][0] == position

@@ -151,12 +151,12 @@ def test_until_a_gtid_and_until_a_time_end_with_exit_code_0(
     middle = f"{domain}-{server}-{int(last) - 5}"
     with replicating(maria_source.url, postgres_place.url, folder, "--until", middle) as replica:
         report = replica.report()
-    assert (report["exit_code"], report["executed"]) == (0, middle), replica.said()
+    assert (report["exit_code"], report["executed"]) == (0, middle), replica.messages()
     assert counted(postgres_place, "shop.t") == 5
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 1))
     with replicating(maria_source.url, postgres_place.url, folder, "--until", now) as replica:
         report = replica.report()
-    assert report["exit_code"] == 0, replica.said()
+    assert report["exit_code"] == 0, replica.messages()
     assert counted(postgres_place, "shop.t") == 10
 
 
@@ -176,7 +176,7 @@ def test_a_source_that_is_down_ends_the_first_start_and_is_waited_for_later(
         replica.wait_until(lambda: counted(postgres_place, "shop.t") == 0, "the table")
         maria_source.kill()
         replica.kill()
-        replica.wait_until(lambda: "the source is tried again" in replica.said(), "a second try")
+        replica.wait_until(lambda: "the source is tried again" in replica.messages(), "a second try")
         maria_source.start()
         with maria_source.connect() as connection, connection.cursor() as cursor:
             cursor.execute("INSERT INTO shop.t VALUES (1)")
@@ -222,11 +222,11 @@ def test_the_relay_log_holds_the_transactions_of_a_mysql_s_log(
     is_equal_under_load(mysql_url(), postgres_place.url, folder, [Replica.kill], 3.0, 1.0)
     names = [str(row[0]) for row in mysql_source.sql("SHOW BINARY LOGS")]
 
-    def told(paths: list[Path]) -> list[tuple[object, ...]]:
+    def logged(paths: list[Path]) -> list[tuple[object, ...]]:
         return [(t.gtid, t.kind, t.rows, t.tables, t.committed_at, t.last_committed, t.sequence_number) for t in open_log(paths)]
 
     relay = sorted(path for path in (folder / "relay").iterdir() if path.suffix[1:].isdecimal())
-    source = told([Path(logs) / name for name in names])
-    received = told(relay)
+    source = logged([Path(logs) / name for name in names])
+    received = logged(relay)
     assert received == source[len(source) - len(received) :]
     assert len(received) > 20

@@ -57,7 +57,7 @@ def test_events_metrics_timeline_and_pause(mariadb_place: SqlPlace, postgres_pla
         replica.process.send_signal(signal.SIGTERM)
         report = replica.report()
     assert (report["exit_code"], report["receiver"]["lag_transactions"]) == (4, 0)
-    events = [json.loads(line) for line in replica.said().splitlines()]
+    events = [json.loads(line) for line in replica.messages().splitlines()]
     names = [event["event"] for event in events]
     assert {"connected", "paused", "resumed", "stopping", "stopped"} <= set(names)
     assert names.index("paused") < names.index("resumed") < names.index("stopped")

@@ -125,25 +125,25 @@ def test_statements_make_the_servers_tables(server: tuple[Run, bool], family: st
     run(f"USE {DATABASE}")
     for sql in statements(text):
         step(sql)
-        ours = {table.name: comparable(table) for table in catalog}
-        theirs = {table.name: comparable(table) for table in read_tables(run, [DATABASE])}
-        for name in sorted(ours.keys() | theirs.keys()):
-            if ours.get(name) != theirs.get(name):
-                wrong.append(f"after {sql!r}: {name} differs\n{difference(ours.get(name), theirs.get(name))}")
+        parsed = {table.name: comparable(table) for table in catalog}
+        read = {table.name: comparable(table) for table in read_tables(run, [DATABASE])}
+        for name in sorted(parsed.keys() | read.keys()):
+            if parsed.get(name) != read.get(name):
+                wrong.append(f"after {sql!r}: {name} differs\n{difference(parsed.get(name), read.get(name))}")
         catalog.seed(read_tables(run, [DATABASE])) if wrong and wrong[-1].startswith("after") else None
     assert not wrong, "\n".join(wrong)
     assert read_databases(run)[DATABASE] == catalog.databases[DATABASE].collation
 
 
-def difference(ours: Table | None, theirs: Table | None) -> str:
-    if ours is None or theirs is None:
-        return f"  parser: {ours}\n  server: {theirs}"
+def difference(parsed: Table | None, read: Table | None) -> str:
+    if parsed is None or read is None:
+        return f"  parser: {parsed}\n  server: {read}"
     lines = []
     for field in ("charset", "collation"):
-        if getattr(ours, field) != getattr(theirs, field):
-            lines.append(f"  {field}: parser {getattr(ours, field)} server {getattr(theirs, field)}")
+        if getattr(parsed, field) != getattr(read, field):
+            lines.append(f"  {field}: parser {getattr(parsed, field)} server {getattr(read, field)}")
     for field in ("columns", "keys", "foreign_keys"):
-        left, right = getattr(ours, field), getattr(theirs, field)
+        left, right = getattr(parsed, field), getattr(read, field)
         lines += [f"  parser: {item}" for item in left if item not in right]
         lines += [f"  server: {item}" for item in right if item not in left]
         if [i.name for i in left] != [i.name for i in right]:

@@ -86,11 +86,11 @@ def follow(server: Logged, scenario: str, statements: tuple[str, ...]) -> None:
         server.run(sql)
     server.run("FLUSH BINARY LOGS")
     catalog = catalog_of(log, server)
-    ours = {(table.database, table.name): comparable(table) for table in catalog if table.database in DATABASES}
-    theirs = {(table.database, table.name): comparable(table) for table in read_tables(server.run, DATABASES)}
-    wrong = [f"{name}\n{difference(table, theirs.get(name))}" for name, table in ours.items() if table != theirs.get(name)]
+    parsed = {(table.database, table.name): comparable(table) for table in catalog if table.database in DATABASES}
+    held = {(table.database, table.name): comparable(table) for table in read_tables(server.run, DATABASES)}
+    wrong = [f"{name}\n{difference(table, held.get(name))}" for name, table in parsed.items() if table != held.get(name)]
     assert not wrong, "\n".join(wrong)
-    missing = {name for name in theirs if name not in ours}
+    missing = {name for name in held if name not in parsed}
     assert all(catalog.is_unknown(*name) for name in missing)
     assert {name for _, name in missing} == set(UNKNOWN.get(scenario, ()))
 

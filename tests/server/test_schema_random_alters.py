@@ -59,7 +59,7 @@ ACTIONS = st.one_of(
     st.just("default charset utf8mb4 collate utf8mb4_unicode_ci"),
 )
 
-#: What stands first, and what is invisible, in every server that has invisible columns.
+#: Columns that stand first, and invisible ones, in every server that has them.
 ORDERS = st.one_of(
     ACTIONS,
     _text("add column {n} {t} invisible{p}", n=NAMES, t=TYPES, p=PLACES),
@@ -124,7 +124,7 @@ def _compare(
     Args:
         run: Runs a statement in the server.
         alters: The actions of each ALTER.
-        mariadb: Whether it is a MariaDB.
+        mariadb: True if it is a MariaDB.
         version: The server's version.
         made: The statement that makes the table.
         before: What is run behind it.
@@ -152,14 +152,14 @@ def _compare(
         done.append(logged)
         was_known = sql not in start and any(table.name == "t" for table in catalog)
         advance(catalog, logged, DATABASE, context, mariadb=mariadb, version=version)
-        ours = {table.name: seen(table) for table in catalog}
-        theirs = {table.name: seen(table) for table in read_tables(run, [DATABASE])}
+        parsed = {table.name: seen(table) for table in catalog}
+        held = {table.name: seen(table) for table in read_tables(run, [DATABASE])}
         if was_known:
-            understood.add("t" in ours)
+            understood.add("t" in parsed)
         # R13: unknown is allowed, different is not.
-        for name, table in ours.items():
-            if table != theirs.get(name):
-                pytest.fail("\n".join([*done, difference(table, theirs.get(name))]))
+        for name, table in parsed.items():
+            if table != held.get(name):
+                pytest.fail("\n".join([*done, difference(table, held.get(name))]))
 
 
 def without_cut_keys(table: Table) -> Table:

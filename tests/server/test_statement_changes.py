@@ -67,10 +67,10 @@ def check_plans(logs: list[Path], place: PostgresPlace | SqlPlace) -> None:
     command = [sys.executable, "-m", "paraply", "apply", *map(str, logs), "--to", place.url]
     run = subprocess.run(command, check=False, capture_output=True, text=True)
     assert run.returncode == 3
-    said = run.stderr
-    assert "STOP     4 row changes are in statement format" in said
-    assert f"{first[0]['file']}:{first[0]['position']}  {STATEMENTS[0]}" in said
-    assert said.index("STOP ") < said.index("error")
+    messages = run.stderr
+    assert "STOP     4 row changes are in statement format" in messages
+    assert f"{first[0]['file']}:{first[0]['position']}  {STATEMENTS[0]}" in messages
+    assert messages.index("STOP ") < messages.index("error")
     assert items_of(place) == [(1, 1)], "all before the first of them is applied"
     failed = apply(logs, place.url)
     assert failed.code == 3

@@ -92,9 +92,9 @@ def test_a_stop_and_a_failure_are_told_apart(place: Place, log: Path) -> None:
         place.sql("SET sql_log_bin=0", "DROP TABLE shop.order_line", "DROP TABLE shop.orders")
     failed = run(log, place.url, "--workers", "2")
     assert failed.code == 1
-    told = channel(place)
-    assert told.sign is not None
-    assert (told.state, told.sign.status["error"]["class"]) == ("failed", failed.report["error"]["class"])
+    held = channel(place)
+    assert held.sign is not None
+    assert (held.state, held.sign.status["error"]["class"]) == ("failed", failed.report["error"]["class"])
     shown = run_json("status", "--to", place.url)
     trouble = shown.report["channels"][0]["trouble"]
     assert (shown.code, shown.error["class"]) == (1, "ChannelTrouble")

@@ -43,9 +43,9 @@ def check_in(url: str) -> None:
         way()
 
 
-def check_out(url: str, says: str) -> None:
+def check_out(url: str, message: str) -> None:
     for way in ways_in(url):
-        with pytest.raises(ConnectionFailed, match=says) as raised:
+        with pytest.raises(ConnectionFailed, match=message) as raised:
             way()
         assert PASSWORD not in str(raised.value)
 

@@ -32,7 +32,7 @@ def test_text_in_every_character_set_is_shown_as_mariadb_shows_it(version: str, 
         shown = texts_of_charsets(server.sql, server.data, tmp_path)
     assert len(shown) > 20
     for name, texts in shown.items():
-        assert [(code, ours) for code, _, ours in texts] == [(code, theirs) for code, theirs, _ in texts], name
+        assert [(code, own) for code, _, own in texts] == [(code, server_text) for code, server_text, _ in texts], name
 
 
 @pytest.mark.parametrize("version", ["10.11", "11.8"])

@@ -83,7 +83,7 @@ def test_r35_without_gtids(target: XaTarget, history_source: Source, tmp_path: P
         log = make_log(history_source, tmp_path)
         for at in (0, 14, 31, 47):
             target.empty()
-            assert target.killed_at(log, at, under_way=False)
+            assert target.killed_at(log, at, in_progress=False)
             target.apply(log)
             check_tables(target)
     finally:
@@ -91,7 +91,7 @@ def test_r35_without_gtids(target: XaTarget, history_source: Source, tmp_path: P
             target.sql(f"SET GLOBAL gtid_mode={mode}")
 
 
-def check_kills(target: XaTarget, log: Path, steps: range, *, under_way: bool, **options: Any) -> None:
+def check_kills(target: XaTarget, log: Path, steps: range, *, in_progress: bool, **options: Any) -> None:
     """A process killed at these statements, and the same command again: as if nothing had happened."""
     target.empty()
     target.apply(log, **options)
@@ -99,7 +99,7 @@ def check_kills(target: XaTarget, log: Path, steps: range, *, under_way: bool, *
     killed = 0
     for step in steps:
         target.empty()
-        if not target.killed_at(log, step, under_way=under_way, **options):
+        if not target.killed_at(log, step, in_progress=in_progress, **options):
             break
         killed += 1
         target.apply(log, **options)
@@ -110,7 +110,7 @@ def check_kills(target: XaTarget, log: Path, steps: range, *, under_way: bool, *
 
 
 @pytest.mark.parametrize(
-    ("under_way", "mode"),
+    ("in_progress", "mode"),
     [
         (False, "preserve"),
         (True, "record"),
@@ -118,20 +118,20 @@ def check_kills(target: XaTarget, log: Path, steps: range, *, under_way: bool, *
         pytest.param(True, "preserve", marks=pytest.mark.slow),
     ],
 )
-def test_r35_killed_at_a_statement_and_started_again(target: XaTarget, short_log: Path, mode: str, under_way: bool) -> None:
-    check_kills(target, short_log, range(int(under_way), 500, STRIDE), under_way=under_way, gtid=mode)
+def test_r35_killed_at_a_statement_and_started_again(target: XaTarget, short_log: Path, mode: str, in_progress: bool) -> None:
+    check_kills(target, short_log, range(int(in_progress), 500, STRIDE), in_progress=in_progress, gtid=mode)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["record", "preserve", "none"])
-@pytest.mark.parametrize("under_way", [False, True])
+@pytest.mark.parametrize("in_progress", [False, True])
 @pytest.mark.parametrize("workers", [0, 4])
 @pytest.mark.parametrize("first", range(STRIDE))
 def test_r35_killed_at_every_statement(
-    target: XaTarget, short_log: Path, tmp_path: Path, mode: str, under_way: bool, workers: int, first: int
+    target: XaTarget, short_log: Path, tmp_path: Path, mode: str, in_progress: bool, workers: int, first: int
 ) -> None:
     log = with_other_uuid(short_log, tmp_path / "other.000001") if mode == "none" and not target.mariadb else short_log
-    check_kills(target, log, range(first, 500, STRIDE), under_way=under_way, gtid=mode, workers=workers)
+    check_kills(target, log, range(first, 500, STRIDE), in_progress=in_progress, gtid=mode, workers=workers)
 
 
 @pytest.mark.parametrize("mode", ["record", "preserve"])

@@ -153,7 +153,7 @@ def statements_of(kinds: Sequence[Kind]) -> list[str]:
 
 
 def shown_by_server(sql: Sql, kinds: Sequence[Kind]) -> dict[tuple[str, str], str | None]:
-    """Return what the server shows of each value, by type and number of the row."""
+    """Return each value as the server shows it, by type and number of the row."""
     shown: dict[tuple[str, str], str | None] = {}
     for number, kind in enumerate(kinds):
         for row, value in sql("SET time_zone='+00:00'", f"SELECT id, {kind.ask.format('v')} FROM v.t{number}"):
@@ -163,7 +163,7 @@ def shown_by_server(sql: Sql, kinds: Sequence[Kind]) -> dict[tuple[str, str], st
 
 
 def shown_by_rows(log: Path, kinds: Sequence[Kind]) -> dict[tuple[str, str], str | None]:
-    """Return what ``paraply.rows`` shows of each value, by type and number of the row."""
+    """Return each value as ``paraply.rows`` shows it, by type and number of the row."""
     shown: dict[tuple[str, str], str | None] = {}
     for change in paraply.rows(log, tables=["v"]).read_all().to_pylist():
         row = list(dict(change["after"]).values())
@@ -181,13 +181,14 @@ def texts_of_charsets(sql: Sql, data: Path, folder: Path) -> dict[str, list[tupl
         known = [code for code in range(256) if code == 0x3F or _is_character(sql, name, code)]
         statements.append(f"INSERT INTO v.{name} VALUES " + ", ".join(f"('{c:02X}', CONVERT(x'{c:02x}' USING {name}))" for c in known))
     log = log_of(sql, data, folder, statements)
-    ours: dict[tuple[str, str], str | None] = {}
+    decoded: dict[tuple[str, str], str | None] = {}
     for change in paraply.rows(log).read_all().to_pylist():
         row = dict(change["after"])
-        ours[change["table"], row["id"]] = row["v"]
+        decoded[change["table"], row["id"]] = row["v"]
     return {
         name: [
-            (code, text, ours[name, code]) for code, text in sql("SET NAMES utf8mb4", f"SELECT id, CONVERT(v USING utf8mb4) FROM v.{name}")
+            (code, text, decoded[name, code])
+            for code, text in sql("SET NAMES utf8mb4", f"SELECT id, CONVERT(v USING utf8mb4) FROM v.{name}")
         ]
         for name in names
     }

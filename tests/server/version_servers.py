@@ -73,7 +73,7 @@ def replayed(log: Path, target: Server, *options: str) -> Outcome:
 
 
 def seen(server: Server, *queries: str) -> list[Any]:
-    """Return what a reader sees: the rows of each query, under one time zone and sql_mode; an error as its text."""
+    """Return the view of a reader: the rows of each query, under one time zone and sql_mode; an error as its text."""
     found: list[Any] = []
     for query in queries:
         try:

@@ -58,6 +58,6 @@ def shown(sql: Sql, data: Path, folder: Path, charset: str, codes: list[bytes]) 
     ]
     made += [f"INSERT INTO w.t VALUES ({first}, CONVERT(x'{b''.join(every).hex()}' USING {charset}))" for first, every in rows.items()]
     log = log_of(sql, data, folder, made)
-    ours = {row["id"]: row["v"] for row in (dict(change["after"]) for change in paraply.rows(log).read_all().to_pylist())}
+    decoded = {row["id"]: row["v"] for row in (dict(change["after"]) for change in paraply.rows(log).read_all().to_pylist())}
     answer = sql("SET NAMES utf8mb4", "SELECT CAST(id AS CHAR), CONVERT(v USING utf8mb4) FROM w.t ORDER BY id")
-    return [(first, text, ours[first]) for first, text in answer]
+    return [(first, text, decoded[first]) for first, text in answer]

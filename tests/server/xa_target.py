@@ -71,19 +71,19 @@ class XaTarget(HistoryPlace):
         with Applier([log], target, filters=filters, **{"workers": 0, **options}) as applier:
             return applier.run()
 
-    def killed_at(self, log: Path, step: int, *, under_way: bool, **options: Any) -> bool:
+    def killed_at(self, log: Path, step: int, *, in_progress: bool, **options: Any) -> bool:
         """Applies in a process that is killed at one of the statements of XA parts; false if there are not so many.
 
         Args:
             log: The log.
             step: Number of the statement, from 0.
-            under_way: Kill it when the statement was just sent; else before.
+            in_progress: Kill it when the statement was just sent; else before.
             options: Of ``apply``.
         """
 
         def run() -> None:
             def die(query: Callable[[], list[Result]]) -> None:
-                if under_way:
+                if in_progress:
                     threading.Thread(target=query, daemon=True).start()
                     time.sleep(0.0007)
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -91,7 +91,7 @@ def end_branch(database: Database, branch: Branch, *, commit: bool) -> None:
     if commit:
         database.write(prepared)
     prepared.release()
-    database.tell_readers()
+    database.notify_readers()
 
 
 def end_lost_branch(database: Database, branch: Branch, number: int, *, commit: bool) -> None:

@@ -11,7 +11,7 @@ __all__ = ["found_in_child"]
 
 
 def found_in_child(search: Callable[[], str | None], seconds: float) -> str | None:
-    """Return what a search returns in a child process; a sentence if it does not end in time, or the process ends without an answer.
+    """Return the result of a search in a child process; a sentence if it does not end in time, or the process ends without an answer.
 
     Args:
         search: The search.

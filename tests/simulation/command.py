@@ -70,7 +70,7 @@ def _seeds(seeds: range, seconds: float | None, out: Path | None, *, show: bool)
             result = simulate(seed)
         except Exception as error:
             failed.append(seed)
-            _tell(f"seed {seed} failed: {type(error).__name__}: {error}\n{traceback.format_exc() if show else ''}", out)
+            _report(f"seed {seed} failed: {type(error).__name__}: {error}\n{traceback.format_exc() if show else ''}", out)
         else:
             steps, commits = steps + result.steps, commits + result.commits
         done += 1
@@ -81,7 +81,7 @@ def _seeds(seeds: range, seconds: float | None, out: Path | None, *, show: bool)
     taken = time.monotonic() - begin
     ended = seeds.start + done - 1
     text = f"seeds {seeds.start}-{ended}: {done} runs, {commits} commits, {steps} steps, {len(failed)} failed, {done / taken:.0f} runs/s"
-    _tell(text, out)
+    _report(text, out)
     if failed:
         print(f"again: python -m simulation --seeds {failed[0]} --show", file=sys.stderr)
     return bool(failed)
@@ -99,7 +99,7 @@ def _shrink(seeds: range) -> int:
     return 0
 
 
-def _tell(text: str, out: Path | None) -> None:
+def _report(text: str, out: Path | None) -> None:
     print(text, flush=True)
     if out is not None:
         with out.open("a", encoding="utf-8") as file:

@@ -99,7 +99,7 @@ def _compiled(function: FunctionType, tree: ast.Module) -> Any:
 
 
 def _texts(function: FunctionType) -> list[tuple[str, str]]:
-    """Return what each change of a function does to its statement, as text."""
+    """Return the effect of each change of a function on its statement, as text."""
     texts = []
     for number in range(len(list(_points(_tree(function))))):
         tree = _tree(function)

@@ -391,7 +391,7 @@ class Source:
 
 
 class _Order:
-    """Which older transactions each one depends on, by plain comparison of keys."""
+    """Dependencies of transactions on older ones, by plain comparison of keys."""
 
     def __init__(self) -> None:
         self._writers: dict[tuple[str, object], int] = {}

@@ -84,7 +84,7 @@ def history_of(number: int) -> tuple[History, Path]:
 
 
 def draw_plan(seed: int) -> Plan:
-    """Return what a seed decides."""
+    """Return the plan of a seed."""
     history, _ = history_of(seed // SEEDS_OF_A_HISTORY)
     chance = random.Random(seed * 2 + 1)
     batches = chance.random() < 0.5
@@ -102,7 +102,7 @@ def draw_plan(seed: int) -> Plan:
             latency=chance.choice((0.0, 0.0005, 0.005)),
             gaps=chance.choice((0.0, 0.0, 0.1, 0.3)),
             gap_size=chance.choice((2, 8, 64)),
-            tells=chance.random() < 0.7,
+            shows_blockers=chance.random() < 0.7,
             slow=chance.choice((0.0, 0.0, 0.1)),
             fair=chance.random() < 0.5,
             locking=chance.choice(("mysql", "mariadb", "postgresql")),

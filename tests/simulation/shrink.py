@@ -195,5 +195,5 @@ def _moved(life: Life, moved: dict[int, int], count: int) -> Life:
 
 
 def _place(commits: int, moved: dict[int, int], count: int) -> int:
-    """Return how many of so many commits are left."""
+    """Return the number of commits left, of so many."""
     return min(sum(number <= commits for number in moved), count)

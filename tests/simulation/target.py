@@ -200,7 +200,7 @@ class ModelTarget:
         """Return the connections that this one waits for."""
         database = self.database
         connection = database.connections.get(connection_id - 1000)
-        if connection is None or not database.settings.tells:
+        if connection is None or not database.settings.shows_blockers:
             return []
         return [other.number for other in connection.blockers()]
 

@@ -378,7 +378,7 @@ class Simulation:
             assert task.over.acquire(timeout=10), f"{task.name} does not end"
 
     def places(self) -> str:
-        """Return where each thread is, in the frames outside of the simulation."""
+        """Return the place of each thread, in the frames outside of the simulation."""
         frames, found = sys._current_frames(), []
         for task in self.tasks:
             frame, at = frames.get(task.thread.ident or 0), list[str]()

@@ -107,13 +107,13 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def running(log: Path, says: str, *command: str, **more: str) -> Iterator[str]:
+def running(log: Path, message: str, *command: str, **more: str) -> Iterator[str]:
     """Run a program until the end of the block; start the block when it has said something."""
     with log.open("w") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=environment(**more), cwd=log.parent)
     try:
         ends = time.monotonic() + STARTS
-        while says not in log.read_text():
+        while message not in log.read_text():
             assert process.poll() is None, log.read_text()[-2000:]
             assert time.monotonic() < ends, log.read_text()[-2000:]
             time.sleep(0.2)

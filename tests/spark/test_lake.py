@@ -120,7 +120,7 @@ def test_a_stored_table_is_updated_by_what_is_new(spark: SparkSession, logs: Log
 
 def test_wrong_arguments_are_told_before_anything_is_read(spark: SparkSession, logs: Logs, tmp_path: Path) -> None:
     frame = spark.read.format("binlog").load(logs.write(1))
-    for wrong, says in (
+    for wrong, message in (
         ({"format": "parquet"}, "delta or iceberg"),
         ({"colour": "red"}, "no argument `colour`"),
         ({"checkpoint": "x"}, "are for a stream"),
@@ -128,7 +128,7 @@ def test_wrong_arguments_are_told_before_anything_is_read(spark: SparkSession, l
         ({"tables": "shop.tag", "exclude": "shop.tag"}, "shop.tag"),
     ):
         arguments: dict[str, Any] = wrong
-        with pytest.raises(UsageError, match=says):
+        with pytest.raises(UsageError, match=message):
             lake(frame, tmp_path / "lake", **arguments)
     with pytest.raises(UsageError, match="no column `file`"):
         lake(frame.select("position", "gtid"), tmp_path / "lake")

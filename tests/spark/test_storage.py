@@ -100,11 +100,11 @@ def test_tasks_read_with_the_credentials_and_nothing_shows_them(
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
         frame.explain("extended")
-    said = [shown.getvalue(), caplog.text, str(frame._jdf.queryExecution())]
+    messages = [shown.getvalue(), caplog.text, str(frame._jdf.queryExecution())]
     missing = spark.read.format("binlog")
     with pytest.raises(Exception, match="there is no object") as refused:
         missing.load(f"{configured}/relay.000007").count()
-    said += [str(refused.value), repr(refused.value)]
-    assert not [text for text in said if SECRET in text]
+    messages += [str(refused.value), repr(refused.value)]
+    assert not [text for text in messages if SECRET in text]
     assert VARIABLE not in os.environ
     assert storage_options_for("s3://backup") == {}

@@ -24,7 +24,7 @@ from .reasons import reason_of
 from .replay import Family, FamilyTarget, PostgresTarget, Result, Source, Target, reasons, replay_unit, totals
 
 LIMIT = 0.95
-#: How long one command may take.
+#: Longest time of one command.
 SECONDS = 600
 #: The servers are thrown away, so nothing has to be on the disk.
 _FAST = ("--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0", "--innodb-doublewrite=0", "--innodb-flush-method=nosync")

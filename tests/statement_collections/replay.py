@@ -47,7 +47,7 @@ class Target:
         raise NotImplementedError
 
     def differences(self, source: LocalServer) -> list[str]:
-        """Return what differs from the source, a line each."""
+        """Return the differences from the source, a line each."""
         raise NotImplementedError
 
 

@@ -38,7 +38,7 @@ def test_clients_have_the_sets_of_columns() -> None:
 
 
 def by_codec(name: str, data: bytes) -> str | None:
-    """Return what Python makes of bytes; None if they are no text."""
+    """Return Python's text of bytes; None if they are no text."""
     charset = client_charset(name)
     assert charset is not None
     try:

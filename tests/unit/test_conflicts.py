@@ -43,7 +43,7 @@ def test_r31_a_row_is_known_by_a_unique_key_of_whole_columns_that_are_not_null(k
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         (("--on-conflict", "ignore"), "give one of stop, log, overwrite"),
         (("--on-conflict", "log", "--via", "replication"), "use --via sessions"),
@@ -52,15 +52,15 @@ def test_r31_a_row_is_known_by_a_unique_key_of_whole_columns_that_are_not_null(k
         (("--on-conflict", "log", "--allow-nontransactional"), "--allow-nontransactional"),
     ],
 )
-def test_options_that_do_not_go_with_it_end_with_exit_code_2(options: tuple[str, ...], says: str, tmp_path: Path) -> None:
+def test_options_that_do_not_go_with_it_end_with_exit_code_2(options: tuple[str, ...], message: str, tmp_path: Path) -> None:
     log = tmp_path / "binlog.000001"
     log.write_bytes(b"\xfebin")
     applied = run_json("apply", log, "--to", "mysql://127.0.0.1:1", *options)
     replicated = run_json("replicate", "--from", "mysql://127.0.0.1:1", "--to", "mysql://127.0.0.1:1", *options, cwd=tmp_path)
     for outcome in (applied, replicated):
         assert (outcome.code, outcome.error["class"]) == (2, "UsageError"), outcome.line
-    assert says in applied.line
-    assert says in replicated.line or "row" in options
+    assert message in applied.line
+    assert message in replicated.line or "row" in options
 
 
 def test_it_does_not_go_with_no_apply(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ LOGS = {
 
 
 def described(path: Path) -> list[tuple[object, ...]]:
-    """Return what identifies each transaction of a log."""
+    """Return the identity of each transaction of a log."""
     return [(found.gtid, found.rows, found.tables, found.offset, found.end_offset) for found in open_log(path)]
 
 

@@ -93,8 +93,8 @@ def test_r25_mysqls_sets_hold_gaps_by_themselves():
     assert executed.text() == f"{uuid}:1-3:7"
 
 
-@pytest.mark.parametrize(("told", "pieces"), [(False, 16), (True, 16), (True, 2), (True, 0)])
-def test_r25_any_order_of_commits_and_any_moment(told: bool, pieces: int):
+@pytest.mark.parametrize(("with_slot", "pieces"), [(False, 16), (True, 16), (True, 2), (True, 0)])
+def test_r25_any_order_of_commits_and_any_moment(with_slot: bool, pieces: int):
     """The rows say exactly what is committed, whenever they are read; a session that is lost leaves its row to nobody."""
     draw = random.Random(1)
     for _ in range(100):
@@ -115,7 +115,7 @@ def test_r25_any_order_of_commits_and_any_moment(told: bool, pieces: int):
                     ledger.acknowledge(block)
                     slots[place] = max(slots) + 1
                 else:
-                    ledger.acknowledge(block, slot if told else None)
+                    ledger.acknowledge(block, slot if with_slot else None)
             else:
                 if number == 12:
                     number, ordinal, skipped = 14, ordinal + 2, 2
@@ -125,7 +125,7 @@ def test_r25_any_order_of_commits_and_any_moment(told: bool, pieces: int):
                 number, ordinal = number + size, ordinal + size
                 block = Block(ordinal, *gtids, skipped=skipped)
                 skipped = 0
-                open_blocks[slot] = (block, ledger.mark(block, slot if told else None).executed)
+                open_blocks[slot] = (block, ledger.mark(block, slot if with_slot else None).executed)
 
 
 def test_r25_rows_stay_short_behind_a_long_gap():
@@ -139,7 +139,7 @@ def test_r25_rows_stay_short_behind_a_long_gap():
         other = Block(ordinal + 2, f"0-1-{10 + ordinal + 2}")
         ordinal += 3
         marks = ledger.marks(blocks, slots[place])
-        theirs = ledger.mark(other, slots[place - 1])
+        other_mark = ledger.mark(other, slots[place - 1])
         done = draw.randint(0, 1) if draw.random() < 0.02 else 2
         if done:
             rows[slots[place]] = marks[done - 1].executed
@@ -150,13 +150,13 @@ def test_r25_rows_stay_short_behind_a_long_gap():
             rows[slots[place]] = ledger.mark(block, slots[place]).executed
             committed.add(block.numbers[0][1])
             ledger.acknowledge(block, slots[place])
-        rows[slots[place - 1]] = theirs.executed
+        rows[slots[place - 1]] = other_mark.executed
         committed.add(other.numbers[0][1])
         ledger.acknowledge(other, slots[place - 1])
         if turn % 20 == 0:
             executed = read_executed(rows.values(), GtidSet).gtids
             assert {number for number in range(1, 11 + ordinal) if has_number(executed, number)} == committed
-        longest = max(longest, len(theirs.executed))
+        longest = max(longest, len(other_mark.executed))
     assert longest < 1000, "with each of its own numbers in it, hundreds in the end, a row would have several thousand"
     ledger.acknowledge(Block(1, "0-1-11"))
     assert read_executed([ledger.mark(Block(ordinal + 1, f"0-1-{11 + ordinal}"), 0).executed], GtidSet).text() == f"0-1-{11 + ordinal}"

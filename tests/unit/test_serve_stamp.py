@@ -155,13 +155,13 @@ def test_r27_changes_in_statement_format_end_the_log_with_their_place(tmp_path: 
     folder = tmp_path / "logs"
     folder.mkdir()
     (folder / "binlog.000001").write_bytes((DATA / "errors" / "statement-format.binlog").read_bytes())
-    told: list[str] = []
+    failures: list[str] = []
 
     def look(service: LogService) -> None:
         wait_until(lambda: service.status()["failure"] is not None, "the error is reported")
-        told.append(service.status()["failure"])
+        failures.append(service.status()["failure"])
 
     error = failure_of(folder, look)
     assert isinstance(error, LogNotUnderstood)
     assert error.exit_code == 3
-    assert f"binlog.000001: the event at position {error.position} " in told[0]
+    assert f"binlog.000001: the event at position {error.position} " in failures[0]

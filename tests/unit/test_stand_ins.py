@@ -58,7 +58,7 @@ class Log:
 
 
 def shown(block: Any) -> dict[str, Any]:
-    """Return what a block says of itself, apart from what it waits for."""
+    """Return the description of a block, without the blocks that it waits for."""
     found = {name: getattr(block, name) for name in OF_A_BLOCK}
     found["gtids"] = [one.gtid for one in block.transactions]
     found["sessions"] = sorted(block.sessions)
@@ -153,7 +153,7 @@ def public(kind: type) -> set[str]:
     return fields | {name for name in vars(kind) if not name.startswith("_")}
 
 
-#: What only the stand-ins have: their contents, and switches of tests.
+#: Members that only the stand-ins have: their contents, and switches of tests.
 OWN = {
     "GtidSet": {"members"}, "Transaction": {"ordinal", "keys", "gaps", "gaps_first"}, "Block": {"waits"}, "Catalog": {"tables"},
     "LogReader": {"logs", "delay"},

@@ -35,9 +35,9 @@ def imported(tmp_path: Path) -> Imported:
 
     def run(program: str, *arguments: object, code: int = 0) -> set[str]:
         names = tmp_path / "modules"
-        tell = f"import atexit, sys; atexit.register(lambda: open({str(names)!r}, 'w').write(' '.join(sys.modules))); "
+        record = f"import atexit, sys; atexit.register(lambda: open({str(names)!r}, 'w').write(' '.join(sys.modules))); "
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])}
-        command = [sys.executable, "-c", tell + program, *map(str, arguments)]
+        command = [sys.executable, "-c", record + program, *map(str, arguments)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == code, done.stderr
         return set(names.read_text(encoding="utf-8").split())
@@ -104,7 +104,7 @@ def test_an_apply_into_mysql_needs_none_of_the_libraries(imported: Imported) -> 
     assert len({name for name in modules if name.startswith("paraply.")}) <= 225
 
 
-def said(module: ModuleType) -> dict[str, str]:
+def messages(module: ModuleType) -> dict[str, str]:
     """Return the modules that a type checker sees for names that are imported on demand."""
     tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     [block] = [node for node in tree.body if isinstance(node, ast.If)]
@@ -113,8 +113,8 @@ def said(module: ModuleType) -> dict[str, str]:
 
 @pytest.mark.parametrize("module", [paraply, paraply.applier], ids=["paraply", "paraply.applier"])
 def test_names_on_demand_are_those_that_a_type_checker_sees(module: ModuleType, imported: Imported) -> None:
-    assert set(said(module)) <= set(module.__all__) <= set(dir(module))
-    for name, home in said(module).items():
+    assert set(messages(module)) <= set(module.__all__) <= set(dir(module))
+    for name, home in messages(module).items():
         found = imported(f"from {module.__name__} import {name}; import {home}; assert {name} is {home}.{name}")
         assert home in found
 

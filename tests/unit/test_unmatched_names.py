@@ -29,9 +29,9 @@ def test_names_that_the_log_has_are_not_named() -> None:
 
 @pytest.mark.parametrize("other", [f"{TABLE}z", f"{DATABASE}z.{TABLE.partition('.')[2]}"])
 def test_names_that_it_has_not_are_named(other: str) -> None:
-    said = notes(parse_filters(tables=[other]))
-    assert said.startswith("NOTHING OF THESE LOGS IS APPLIED")
-    assert f"the filter names no table of these logs: {other} (names are compared" in said
+    messages = notes(parse_filters(tables=[other]))
+    assert messages.startswith("NOTHING OF THESE LOGS IS APPLIED")
+    assert f"the filter names no table of these logs: {other} (names are compared" in messages
     some = notes(parse_filters(tables=[TABLE, other]))
     assert some.startswith("the filter names no table of these logs")
     left = notes(parse_filters(exclude_tables=[other]))

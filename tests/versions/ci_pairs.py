@@ -44,8 +44,8 @@ def check(found: Found, feature: Feature) -> None:
     expected = feature.refusals(pair.source, pair.target)
     for mode, outcome in outcomes[feature.name].items():
         if expected:
-            told = f"{mode}: expected a refusal ({' or '.join(expected)}), got {outcome}"
-            assert outcome.status == "refused", told
-            assert outcome.kind in expected, told
+            problem = f"{mode}: expected a refusal ({' or '.join(expected)}), got {outcome}"
+            assert outcome.status == "refused", problem
+            assert outcome.kind in expected, problem
         elif outcome.status != "same":
             pytest.fail(f"{mode}: {outcome.status}: {outcome.text}")

@@ -40,7 +40,7 @@ class Spelling:
     instead: str | Callable[[re.Match[str]], str]
 
 
-#: What only the text differs in, or what a later version understands where an earlier one passed it over.
+#: Differences of the text only, and parts that a later version understands where an earlier one passed them over.
 SPELLINGS = (
     Spelling("`utf8` of MariaDB before 10.6, which later versions call `utf8mb3`", re.compile(r"\butf8(?=_|\b)"), "utf8mb3"),
     Spelling("binary defaults, which later versions of MariaDB show in hexadecimal",
@@ -117,7 +117,7 @@ def _exact_rows(cursor: pymysql.cursors.Cursor, database: str, table: str, colum
 
 
 def _exactly(column: str, kind: str) -> str:
-    """Return how a column is read to the last bit."""
+    """Return the expression that reads a column to the last bit."""
     kind = kind.lower()
     if kind in ("float", "double"):
         return f"{column}+0e0"

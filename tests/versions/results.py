@@ -54,7 +54,7 @@ class Results:
             self._entries = json.loads(self._file.read_text(encoding="utf-8"))
 
     def of(self, feature: Feature) -> dict[str, Outcome] | None:
-        """Return how a feature came out with this code and script; None if that is not known."""
+        """Return the outcome of a feature with this code and script; None if it is not known."""
         entry = self._entries.get(feature.name)
         if entry is None or entry["key"] != _key(feature):
             return None

@@ -53,7 +53,7 @@ No server of these versions was at hand, so they are not in the tables above.
 
 
 def counted(outcomes: Outcomes) -> Counter[str]:
-    """Return how many features came out how; a feature is as good as the worse of its modes."""
+    """Return the number of features with each outcome; a feature is as good as the worse of its modes."""
     return Counter(worst(modes) for modes in outcomes.values())
 
 

@@ -190,10 +190,10 @@ class OpenFile:
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows; a full row group is written."""
         while self._rows + batch.num_rows >= self._row_group_rows:
-            room = self._row_group_rows - self._rows
-            self._take(batch.slice(0, room))
+            missing = self._row_group_rows - self._rows
+            self._take(batch.slice(0, missing))
             self._flush()
-            batch = batch.slice(room)
+            batch = batch.slice(missing)
         self._take(batch)
         if self._bytes >= ROW_GROUP_BYTES:
             self._flush()

@@ -76,12 +76,12 @@ def check_server(source: Source, archive: str, manifest: Manifest) -> None:
     Raises:
         ArchiveRefused: It is another server.
     """
-    ours = (manifest.server_uuid, manifest.server_id if manifest.mariadb else 0, manifest.mariadb)
-    theirs = (source.server_uuid, source.server_id if source.mariadb else 0, source.mariadb)
-    if ours != theirs:
+    of_archive = (manifest.server_uuid, manifest.server_id if manifest.mariadb else 0, manifest.mariadb)
+    of_source = (source.server_uuid, source.server_id if source.mariadb else 0, source.mariadb)
+    if of_archive != of_source:
         raise ArchiveRefused(
-            f"the archive {archive} holds the logs of {identity(*ours, manifest.server_id)}, but the source {source.url} is"
-            f" {identity(*theirs, source.server_id)}, which may use the same names for other contents; nothing is overwritten:"
+            f"the archive {archive} holds the logs of {identity(*of_archive, manifest.server_id)}, but the source {source.url} is"
+            f" {identity(*of_source, source.server_id)}, which may use the same names for other contents; nothing is overwritten:"
             " archive it into another place"
         )
 

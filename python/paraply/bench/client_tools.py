@@ -56,5 +56,5 @@ def _found(name: str, option: str) -> str:
 
 def _is_mariadbs(path: str) -> bool:
     # The name is not in the output of ``--version``, but in the help's copyright.
-    told = subprocess.run([path, "--no-defaults", "--help"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return b"MariaDB" in told.stdout
+    shown = subprocess.run([path, "--no-defaults", "--help"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return b"MariaDB" in shown.stdout

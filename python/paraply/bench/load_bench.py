@@ -85,7 +85,7 @@ class LoadBench:
         seed: Seed of the sessions' random choices.
         rounds: Number of measurements of each variant, except the client pipeline.
         decode: The command that reads binary logs from the server, if it is not on PATH.
-        tell: Called with a load's title and each replay's measurement, as soon as it is known.
+        on_measured: Called with a load's title and each replay's measurement, as soon as it is known.
         sizes: Fixed numbers of transactions in a commit for which mode ``record`` is measured too, with the most workers.
         floor: Numbers of connections of the client of the floor, of which the best one counts; none leaves the floor out.
         brief: True to measure of paraply's variants only the default one.
@@ -100,7 +100,7 @@ class LoadBench:
     seed: int
     rounds: int = 1
     decode: str | None = None
-    tell: Callable[[str, Measurement], None] | None = None
+    on_measured: Callable[[str, Measurement], None] | None = None
     sizes: Sequence[str] = ()
     floor: Sequence[int] = ()
     brief: bool = False
@@ -127,9 +127,9 @@ class LoadBench:
                         self.postgres.empty([DATABASE])
 
     def _replayed(self, load: Load, made: MadeLoad) -> LoadResult:
-        peers, ours = self._ways(made.log)
+        peers, variants = self._ways(made.log)
         family = MySqlFamily(self.server.url, mariadb=self.server.mariadb)
-        found = self._rounds(self.server, load.title, peers, ours, made.checksums, self._floor(self.server, family, made))
+        found = self._rounds(self.server, load.title, peers, variants, made.checksums, self._floor(self.server, family, made))
         return self._result(load, made, self.server.version, found)
 
     def _replayed_into(self, postgres: PostgresServer, load: Load, made: MadeLoad) -> LoadResult:
@@ -137,9 +137,9 @@ class LoadBench:
         from paraply.bench.floor.postgres_family import PostgresFamily  # needs psycopg
 
         most = max(self.workers)
-        ours = [_into(postgres, made.log, most, merge) for merge in (("auto",) if self.brief else ("off", "auto", *self.sizes))]
+        variants = [_into(postgres, made.log, most, merge) for merge in (("auto",) if self.brief else ("off", "auto", *self.sizes))]
         family = PostgresFamily(postgres.url, mariadb=self.server.mariadb)
-        found = self._rounds(postgres, load.title, [], ours, None, self._floor(postgres, family, made))
+        found = self._rounds(postgres, load.title, [], variants, None, self._floor(postgres, family, made))
         return self._result(load, made, postgres.version, found)
 
     def _floor(self, server: ReplayServer, family: Family, made: MadeLoad) -> Floor | None:
@@ -150,7 +150,7 @@ class LoadBench:
         server: ReplayServer,
         title: str,
         peers: list[Way],
-        ours: list[Way],
+        variants: list[Way],
         expected: dict[str, int] | None,
         floor: Floor | None,
     ) -> list[Measurement]:
@@ -161,11 +161,11 @@ class LoadBench:
         found: dict[str, list[Measurement]] = {}
         connections = 0
         for turn in range(self.rounds):
-            ways = [*peers[0 if turn == 0 or self.pipeline is None else 1 :], *ours]
+            ways = [*peers[0 if turn == 0 or self.pipeline is None else 1 :], *variants]
             for one in measure_ways(server, ways, [DATABASE], expected):
                 found.setdefault(one.name, []).append(one)
                 expected = expected or one.checksums
-                self._tell(title, one)
+                self._report(title, one)
             if floor is not None:
                 connections = connections or self._best(title, floor, expected)
                 found.setdefault(FLOOR, []).append(self._floor_once(title, floor, connections, expected))
@@ -179,19 +179,19 @@ class LoadBench:
         """Return the number of connections with which the client is fastest."""
         tries = []
         for one in floor.search(expected, self.floor):
-            self._tell(title, one)
+            self._report(title, one)
             tries.append(one)
         return min(tries, key=lambda one: one.seconds).connections
 
     def _floor_once(self, title: str, floor: Floor, connections: int, expected: dict[str, int] | None) -> Measurement:
         (one,) = floor.search(expected, [connections])
-        self._tell(title, one)
+        self._report(title, one)
         one.name = FLOOR
         return one
 
-    def _tell(self, title: str, one: Measurement) -> None:
-        if self.tell is not None:
-            self.tell(title, one)
+    def _report(self, title: str, one: Measurement) -> None:
+        if self.on_measured is not None:
+            self.on_measured(title, one)
 
     def _result(self, load: Load, made: MadeLoad, version: str, replays: list[Measurement]) -> LoadResult:
         transactions = max(one.transactions for one in replays)
@@ -208,22 +208,22 @@ class LoadBench:
         if self.own is not None:
             peers.append(Way(self.own.name(most), partial(replay_by_server, self.own, [log], most)))
         if self.brief:
-            return peers, [self._ours(log, "record", most, "auto")]
-        ours = [self._ours(log, "record", count, "auto") for count in self.workers]
-        ours += [self._ours(log, "record", most, size) for size in self.sizes]
-        ours += [self._ours(log, "record", most, "off"), self._ours(log, "preserve", most, "off")]
+            return peers, [self._paraply(log, "record", most, "auto")]
+        variants = [self._paraply(log, "record", count, "auto") for count in self.workers]
+        variants += [self._paraply(log, "record", most, size) for size in self.sizes]
+        variants += [self._paraply(log, "record", most, "off"), self._paraply(log, "preserve", most, "off")]
         if self.server.mariadb:  # MariaDB keeps no GTIDs with gaps, and its logs name no sessions: the levels are alike
-            ours += [self._ours(log, "none", most, "off", level) for level in (_LEVELS[0], _LEVELS[-1])]
-            return peers, [*ours, *(self._via_replication(log, most) if self.server.logs_replication() else ())]
+            variants += [self._paraply(log, "none", most, "off", level) for level in (_LEVELS[0], _LEVELS[-1])]
+            return peers, [*variants, *(self._via_replication(log, most) if self.server.logs_replication() else ())]
         # Commits form groups only if the replay is logged.
-        ours += [self._ours(log, "preserve", most, "off", level) for level in _LEVELS[1:]]
-        ours.append(self._ours(log, "preserve", 2 * most, "off", _LEVELS[-1]))
-        return peers, [*ours, *self._via_replication(log, most)]
+        variants += [self._paraply(log, "preserve", most, "off", level) for level in _LEVELS[1:]]
+        variants.append(self._paraply(log, "preserve", 2 * most, "off", _LEVELS[-1]))
+        return peers, [*variants, *self._via_replication(log, most)]
 
     def _via_replication(self, log: Path, most: int) -> list[Way]:
-        return [self._ours(log, "preserve", count, "off", via="replication") for count in (most, 2 * most)]
+        return [self._paraply(log, "preserve", count, "off", via="replication") for count in (most, 2 * most)]
 
-    def _ours(self, log: Path, gtid: str, workers: int, merge: str, level: str = "any-time", via: str = "sessions") -> Way:
+    def _paraply(self, log: Path, gtid: str, workers: int, merge: str, level: str = "any-time", via: str = "sessions") -> Way:
         name = f"paraply, {gtid}, {workers} workers, merge {merge}"
         name += (f", {level}" if level != "any-time" else "") + (f", via {via}" if via != "sessions" else "")
         options = ("--gtid", gtid, "--workers", str(workers), "--merge", merge, "--consistency", level, "--via", via)

@@ -110,15 +110,15 @@ def invoke(arguments: list[str]) -> int:
     try:
         result = app(arguments, standalone_mode=False)
     except typer.Abort:
-        return tell_stop(arguments)
+        return report_stop(arguments)
     except typer.TyperException as mistake:
-        return tell_usage(mistake, arguments)
+        return report_usage(mistake, arguments)
     if result == _INTERRUPTED:
-        return tell_stop(arguments)
+        return report_stop(arguments)
     return result if isinstance(result, int) else 0
 
 
-def tell_stop(arguments: list[str]) -> int:
+def report_stop(arguments: list[str]) -> int:
     """Report Ctrl-C before a command began its work; also as JSON, if that was asked for."""
     stop = Stopped("stopped on request before anything was done; run the same command again")
     show_failure(stop, debug=False)
@@ -137,7 +137,7 @@ def from_config(mistake: typer.TyperException, context: Any) -> bool:
     return source is not None and bool(source.name == "DEFAULT_MAP")
 
 
-def tell_usage(mistake: typer.TyperException, arguments: list[str]) -> int:
+def report_usage(mistake: typer.TyperException, arguments: list[str]) -> int:
     """Report an error in the command line; also as JSON, if that was asked for."""
     message = one_line(mistake.format_message())
     context = getattr(mistake, "ctx", None)

@@ -97,7 +97,7 @@ def serve(
     """Be a source for stock MySQL replicas: by GTIDs or file and position, several at once."""
     service: LogService | None = None
 
-    def tell(event: Event) -> None:
+    def report(event: Event) -> None:
         if not quiet:
             write_event(level_of(event.kind), event.kind, f"{event.address} {event.text}".strip(), {"address": event.address})
 
@@ -122,7 +122,7 @@ def serve(
             retention=retention,
             renumber=wanted_numbers(relay_log, workers, schema, stamp=stamp),
         )
-        service = LogService(options, on_event=tell, on_status=show_status, status_seconds=status_seconds)
+        service = LogService(options, on_event=report, on_status=show_status, status_seconds=status_seconds)
         with stops_on_signal(service.stop, "stopping ..."):
             service.run()
         return 0, service.status()

@@ -77,7 +77,7 @@ def status(
 
 
 def trouble_of(channel: ChannelStatus, max_lag: float | None) -> str | None:
-    """Return what is wrong with a channel, for monitoring; None if nothing is.
+    """Return the trouble of a channel, for monitoring; None without trouble.
 
     Args:
         channel: The channel.

@@ -100,7 +100,7 @@ def _overlaps(files: Sequence[LogFile], held: GtidSet) -> bool:
 
 
 def _advice(first: LogFile, before: Published | None, start_after: str | None) -> str:
-    """Return what to do about logs that are missing before the first one."""
+    """Return the advice about logs that are missing before the first one."""
     if before is not None:
         stem, number = split_name(before.file)
         if number is None or first.number is None or stem != first.stem or number >= first.number:

@@ -89,7 +89,7 @@ def open_log(
 
     Args:
         paths: One file or folder, or several in order.
-        verify_checksums: Whether to check the CRC32 of every event, if the log has checksums.
+        verify_checksums: True to check the CRC32 of every event, if the log has checksums.
         gtids: Transactions to yield; by default all.
 
     Yields:

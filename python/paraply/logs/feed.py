@@ -59,7 +59,7 @@ class FeedItem:
         bytes: Size of the transactions in the log.
         changes: Schema changes of the statement at the end, for the target.
         schema: The definitions after these changes; None without changes.
-        reread: Whether the statement was not understood. Once it is applied, the reader waits for ``Feed.resume`` with the current
+        reread: True if the statement was not understood. Once it is applied, the reader waits for ``Feed.resume`` with the current
             tables of the target.
         diverged: Tables whose definitions in the log and in the target differ from here on, because of skipped statements; None if they
             are the same as before.
@@ -81,21 +81,21 @@ class FeedRules:
 
     Attributes:
         scheme: Name of the scheme for write sets.
-        bytewise: Whether to hash text without its collation, which is wrong; only for tests that must detect it.
+        bytewise: True to hash text without its collation, which is wrong; only for tests that must detect it.
         passed: Returns True if a transaction is already applied and its statements are included in the seeded definitions; None if the
             seed is of the log's start.
         kept: Definitions after the transactions that are already applied, and a function that returns True for such a transaction. The
             definitions replace the ones from the log before the first other transaction, because earlier DDL may be in deleted files.
-        rereads: Whether ``FeedItem.reread`` is answered; otherwise, tables touched by a statement that is not understood stay
+        rereads: True if ``FeedItem.reread`` is answered; otherwise, tables touched by a statement that is not understood stay
             unknown (R13).
         wants: Returns True if the filters keep the statements of a transaction. With it, the reader returns each such transaction in a
             batch of its own.
         names_own: Returns True if a transaction that the filters do not keep may be about paraply's own tables.
         renamed: Returns the batch of such a transaction with the target's names in its statements.
-        by_event: Whether the write sets have details for each row event.
-        bounded: Whether a transaction with very many keys becomes a barrier, so that their hashes take no memory.
+        by_event: True if the write sets have details for each row event.
+        bounded: True if a transaction with very many keys becomes a barrier, so that their hashes take no memory.
         on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
-        corrects: Whether to correct logged cascades that differ from the server's actual changes; needed if the rows are applied.
+        corrects: True to correct logged cascades that differ from the server's actual changes; needed if the rows are applied.
         tables: The filter of the reader, for these corrections.
         skips: Decisions about transactions that are left out by name; None if there are none.
     """
@@ -126,7 +126,7 @@ class Feed:
         schema: Catalog that executes the log's DDL.
         catalog: The native definitions for hashing.
         rules: Rules for the preparation of transactions.
-        threaded: Whether to read ahead in a thread.
+        threaded: True to read ahead in a thread.
         limits: Limits for reading ahead.
     """
 

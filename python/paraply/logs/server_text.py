@@ -48,7 +48,7 @@ class Part:
 
     Attributes:
         data: Its bytes.
-        server: Whether the server wrote them, in UTF-8; otherwise they are the client's.
+        server: True if the server wrote them, in UTF-8; otherwise they are the client's.
     """
 
     data: bytes
@@ -60,9 +60,9 @@ class Writer:
     """The server that wrote a statement, and what is known of the transaction.
 
     Attributes:
-        mariadb: Whether it is a MariaDB.
+        mariadb: True if it is a MariaDB.
         version: Its version.
-        has_rows: Whether rows belong to the statement, as to CREATE TABLE ... SELECT.
+        has_rows: True if rows belong to the statement, as to CREATE TABLE ... SELECT.
     """
 
     mariadb: bool

@@ -244,14 +244,14 @@ class Skipping:
 
 def _difference(source: SchemaCatalog, schema: SchemaCatalog, key: TableKey, *, before: bool) -> str | None:
     """Return the difference between the source's and the target's definition of a table; None if there is none, empty if not known."""
-    theirs, ours = source.table(*key), schema.table(*key)
-    if theirs is None:
-        return "" if source.is_unknown(*key) and (before or ours is not None) else None
-    if ours is None:
+    in_source, in_target = source.table(*key), schema.table(*key)
+    if in_source is None:
+        return "" if source.is_unknown(*key) and (before or in_target is not None) else None
+    if in_target is None:
         return "" if schema.is_unknown(*key) else "the target has no table of this name"
-    if len(theirs.columns) != len(ours.columns):
-        return f"it has {len(theirs.columns)} columns on the source and {len(ours.columns)} in the target"
-    for number, (one, other) in enumerate(zip(theirs.columns, ours.columns, strict=True), 1):
+    if len(in_source.columns) != len(in_target.columns):
+        return f"it has {len(in_source.columns)} columns on the source and {len(in_target.columns)} in the target"
+    for number, (one, other) in enumerate(zip(in_source.columns, in_target.columns, strict=True), 1):
         if _form(one) != _form(other):
             return f"column {number} is {_described(one)} on the source and {_described(other)} in the target"
     return None

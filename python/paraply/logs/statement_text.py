@@ -45,8 +45,8 @@ class StatementText:
         text: The text.
         charset: Character set of the client; None if the text is ASCII.
         sent: The bytes for a session with the statement's ``character_set_client``; None if it cannot express the text.
-        in_utf8: Whether the server wrote all of the statement, in UTF-8.
-        converted: Whether a session with the statement's settings would change its literals, by the connection's character set. They are
+        in_utf8: True if the server wrote all of the statement, in UTF-8.
+        converted: True if a session with the statement's settings would change its literals, by the connection's character set. They are
             the client's then, unless ``in_utf8``.
     """
 
@@ -131,10 +131,10 @@ def decode_statement(
 
     Args:
         statement: A statement of the log.
-        mariadb: Whether a MariaDB server wrote the statement, because collation numbers differ.
+        mariadb: True if a MariaDB server wrote the statement, because collation numbers differ.
         version: Version of that server.
         file: The log file, for the error.
-        has_rows: Whether rows belong to the statement, as to CREATE TABLE ... SELECT.
+        has_rows: True if rows belong to the statement, as to CREATE TABLE ... SELECT.
 
     Raises:
         LogNotUnderstood: The character set is not known, or the bytes are not text in it, or can be read in two ways.

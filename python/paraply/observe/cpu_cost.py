@@ -72,7 +72,7 @@ class CpuMeter:
         self._threads = thread_seconds()
 
     def cost(self, rows: int) -> CpuCost:
-        """Return what the run has cost so far; the time of a thread counts once it has ended."""
+        """Return the run's CPU time so far; the time of a thread counts once it has ended."""
         now = stage_cpu()
         stages = {name: now[name] - self._stages[name] for name in _NATIVE}
         threads = {kind: spent - self._threads[kind] for kind, spent in thread_seconds().items()}

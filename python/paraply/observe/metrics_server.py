@@ -123,7 +123,7 @@ class _Handler(WSGIRequestHandler):
 
 
 def _application(run: Watched, receiver: Callable[[], Mapping[str, Any] | None] | None) -> WSGIApplication:
-    """Return what answers requests; prometheus_client chooses format and compression by the request's headers."""
+    """Return the handler of requests; prometheus_client chooses format and compression by the request's headers."""
     from prometheus_client import make_wsgi_app
 
     from paraply.observe.metrics import registry_of

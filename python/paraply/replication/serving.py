@@ -134,7 +134,7 @@ class LogService:
                 self._renumbering = Renumbering(server, options.renumber)
                 self._renumbering.start()
             host, port = server.address
-            self._tell("listening", f"{host}:{port} serves {counted(len(server.files()), 'file')} of {server.server_version}")
+            self._report("listening", f"{host}:{port} serves {counted(len(server.files()), 'file')} of {server.server_version}")
             self._serve(server)
         finally:
             if self._renumbering is not None:
@@ -183,7 +183,7 @@ class LogService:
                 next_look = runtime.monotonic() + _RETENTION_SECONDS
                 for path in retention.apply(server, renumbering.kept_up_to if renumbering is not None else None):
                     self._removed += 1
-                    self._tell("removed", str(path))
+                    self._report("removed", str(path))
             if self._status_seconds is not None and runtime.monotonic() >= next_status:
                 next_status = runtime.monotonic() + self._status_seconds
                 self._on_status(self.status())
@@ -196,7 +196,7 @@ class LogService:
         for at, kind, address, text in server.take_notices():
             self._on_event(Event(at, kind, address, text))
 
-    def _tell(self, kind: str, text: str) -> None:
+    def _report(self, kind: str, text: str) -> None:
         self._on_event(Event(int(runtime.now() * 1e6), kind, "", text))
 
 

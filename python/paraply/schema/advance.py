@@ -62,7 +62,7 @@ def advance(
         sql: The statement's text.
         database: Default database of the statement.
         context: Status variables of the statement (``Statement.context``).
-        mariadb: Whether a MariaDB server wrote the log.
+        mariadb: True if a MariaDB server wrote the log.
         version: Version of that server.
 
     Returns:

@@ -33,9 +33,9 @@ class SchemaCatalog:
         lower_case_table_names: The source's setting. With 0, ``T`` and ``t`` are different tables; with 1 and 2, they are the same. No log
             holds it. While it is None, a statement that names ``T`` makes a known table ``t`` and ``T`` unknown (R13), unless the statement
             can only have succeeded with 0.
-        complete: Whether the catalog holds every existing table and database, so that IF NOT EXISTS can be decided: after reading a whole
+        complete: True if the catalog holds every existing table and database, so that IF NOT EXISTS can be decided: after reading a whole
             server, or for a log that begins with the server.
-        lists_tables: Whether the catalog holds every existing table, but possibly not every database.
+        lists_tables: True if the catalog holds every existing table, but possibly not every database.
 
     >>> from paraply.schema.advance import advance
     >>> catalog = SchemaCatalog(complete=True)
@@ -182,7 +182,7 @@ class SchemaCatalog:
         Args:
             tables: The definitions.
             databases: Each database's default collation.
-            complete: Whether these are all existing tables.
+            complete: True if these are all existing tables.
         """
         for table in tables:
             self.put(table)

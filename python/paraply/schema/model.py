@@ -38,7 +38,7 @@ class Default:
         form: Form of the literal: a ``string``, a ``number`` as written, a ``temporal`` literal (``DATE'...'``), ``bytes`` or ``bits`` in
             hexadecimal (``bits`` are a number in a numeric context), or ``utc`` for the value of a TIMESTAMP in UTC. ``now`` is the
             expression CURRENT_TIMESTAMP or one of its synonyms; ``text`` has its fractional digits.
-        introduced: Whether the literal is bytes, or text that is not ASCII, after the name of a character set (``_latin1 x'E9'``).
+        introduced: True if the literal is bytes, or text that is not ASCII, after the name of a character set (``_latin1 x'E9'``).
     """
 
     kind: Literal["none", "literal", "automatic", "expression"] = "none"
@@ -57,16 +57,16 @@ class Column:
             Synonyms are resolved: ``integer`` is ``int``, ``bool`` is ``tinyint``, ``numeric`` is ``decimal``.
         length: Declared length: characters of CHAR and VARCHAR, bytes of BINARY and VARBINARY, bits of BIT, digits of DECIMAL.
         scale: Fractional digits of DECIMAL, or of the seconds of TIME, DATETIME and TIMESTAMP.
-        unsigned: Whether a number is UNSIGNED.
-        nullable: Whether NULL may be stored.
+        unsigned: True if a number is UNSIGNED.
+        nullable: True if NULL may be stored.
         charset: Character set of a character type, ``binary`` for binary strings, else None.
         collation: Full name of the collation of a character type, ``binary`` for binary strings, else None.
         labels: Labels of ENUM and SET.
         generated: ``virtual``, ``stored`` or None.
         expression: Expression of a generated column; None if unknown. It is ignored when columns are compared.
-        zerofill: Whether a number is shown with zeros in front, which become characters if it is changed to text. It is ignored when
+        zerofill: True if a number is shown with zeros in front, which become characters if it is changed to text. It is ignored when
             columns are compared.
-        invisible: Whether the column is INVISIBLE.
+        invisible: True if the column is INVISIBLE.
         default: The DEFAULT clause; None if unknown. It is ignored when columns are compared.
     """
 
@@ -102,7 +102,7 @@ class Key:
     Attributes:
         name: Name of the key.
         parts: Parts of the key in order.
-        unique: Whether the key is unique.
+        unique: True if the key is unique.
         kind: ``btree``, ``fulltext`` or ``spatial``.
         position: Index of the key in the server's own order. It is ignored when keys are compared.
     """

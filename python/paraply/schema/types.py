@@ -35,8 +35,8 @@ class TypeSpec:
     """A type as written, without a resolved character set (fields as in ``model.Column``).
 
     Attributes:
-        binary_collation: Whether a character type has the BINARY attribute.
-        serial: Whether the type is SERIAL, which also implies attributes.
+        binary_collation: True if a character type has the BINARY attribute.
+        serial: True if the type is SERIAL, which also implies attributes.
     """
 
     type: str

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from paraply import errors
 from paraply.errors import ParaplyError
 
-__all__ = ["MARK", "TaskFailed", "marked", "reporting", "reporting_at_once", "say_first", "unwrap"]
+__all__ = ["MARK", "TaskFailed", "marked", "reporting", "reporting_at_once", "show_causes_first", "unwrap"]
 
 MARK = "paraply-error:"
 FIELDS = ("message", "file", "position", "gtid", "table", "key")
@@ -81,7 +81,7 @@ def unwrap(error: BaseException) -> BaseException:
     return found
 
 
-def say_first() -> None:
+def show_causes_first() -> None:
     """Make the text of Spark's errors begin with the paraply error in them, and not with Spark's own words.
 
     Classes, conditions and the rest of the text stay Spark's, and so do errors without a paraply error. If PySpark converts its errors

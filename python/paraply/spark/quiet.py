@@ -10,7 +10,7 @@ from contextlib import contextmanager
 __all__ = ["quiet_start"]
 
 # Spark itself requests the module.
-SAYS_NOTHING = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
+WITHOUT_MEANING = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
 STANDARD_ERROR = 2
 
 
@@ -41,5 +41,5 @@ def hand_on(read: int, out: int) -> None:
     """Copy lines until all writers have closed their ends."""
     with open(read, "rb") as lines, open(out, "wb", buffering=0) as kept:
         for line in lines:
-            if line.rstrip() not in SAYS_NOTHING:
+            if line.rstrip() not in WITHOUT_MEANING:
                 kept.write(line)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import UsageError
 from paraply.spark.explained import explain_options
-from paraply.spark.failures import say_first
+from paraply.spark.failures import show_causes_first
 from paraply.spark.functions import register_functions
 from paraply.spark.quiet import quiet_start
 from paraply.spark.source import BinlogSource
@@ -75,7 +75,7 @@ def register(spark: SparkSession) -> None:
     call this again after they change.
     """
     use_this_interpreter(spark)
-    say_first()
+    show_causes_first()
     explain_options()
     share_storage(spark)
     spark.dataSource.register(BinlogSource)

@@ -26,7 +26,7 @@ class BatchOutcome:
     Attributes:
         done: Number of committed blocks, counted from the first one.
         error: Error of the next block; None if that block was not tried.
-        committing: Whether the failed block's commit was already sent.
+        committing: True if the failed block's commit was already sent.
     """
 
     done: int

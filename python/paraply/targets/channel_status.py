@@ -59,7 +59,7 @@ class ChannelStatus:
     Attributes:
         name: Name of the channel.
         epoch: Number that every start raises; 0 if the first start failed before it took over the channel.
-        complete: Whether an apply reached the end of its logs, or its stop, and no other apply has started since.
+        complete: True if an apply reached the end of its logs, or its stop, and no other apply has started since.
         executed: GTIDs that the stored progress holds; empty for a log without GTIDs.
         file: Log file of the newest transaction recorded.
         position: Offset after that transaction.

@@ -35,7 +35,7 @@ class Holder:
         connection: Connection number for the server's KILL statement; 0 for a prepared transaction that belongs to no connection.
         user: Account as ``user@host``; empty if not visible.
         since: Start of its transaction by the server's clock; empty if it has no transaction, or the start is not visible.
-        idle: Whether no statement is running.
+        idle: True if no statement is running.
         statement: Current or last statement; empty if not visible.
     """
 

@@ -44,22 +44,22 @@ class ApplyPlan:
         fingerprint: Identity of sources, filters and start; stored progress with a different fingerprint is refused (R25).
         workers: Number of sessions that apply at the same time.
         gtid_mode: ``record``, ``preserve``, ``none`` or ``auto``.
-        has_gtids: Whether the log's transactions carry GTIDs.
-        mariadb: Whether a MariaDB server wrote the log.
+        has_gtids: True if the log's transactions carry GTIDs.
+        mariadb: True if a MariaDB server wrote the log.
         allow_nontransactional: Accept tables of non-transactional engines (R34).
         ddl_decision: The user's answer about a statement with an unknown outcome (R25b): ``done`` or ``not-done``; None if not given.
-        gaps: Whether blocks may commit before older ones, so that the progress must hold gaps (R25).
-        two_phase: Whether the target must be able to commit one transaction on several connections, in two phases.
+        gaps: True if blocks may commit before older ones, so that the progress must hold gaps (R25).
+        two_phase: True if the target must be able to commit one transaction on several connections, in two phases.
         timestamp_column: The column with the time of the last write of a row; None except for policy ``unordered``.
-        xa: Whether the log has XA transactions that are prepared and ended separately (R35).
+        xa: True if the log has XA transactions that are prepared and ended separately (R35).
         lower_case_table_names: The source's setting of that name, where it is known.
-        renames: Whether tables have other names on the target, so that its own GTIDs do not show which transactions it holds.
+        renames: True if tables have other names on the target, so that its own GTIDs do not show which transactions it holds.
         answer: The answer ``done`` for the first statement of the run, if it does not belong to a statement that an earlier run began.
-        live: Whether the target is a replica of a live source, so that ``auto`` prefers a mode that keeps its GTIDs right at every moment.
+        live: True if the target is a replica of a live source, so that ``auto`` prefers a mode that keeps its GTIDs right at every moment.
         local_time: Asks the source for a local time; None if there is no source to ask.
         first_gtid: GTID of the log's first transaction; empty if it is not known.
         on_conflict: Treatment of rows that do not fit the target.
-        by_replication: Whether the target's own replication applies.
+        by_replication: True if the target's own replication applies.
         log_version: Version of the server that wrote the log's first transaction; empty if it is not known.
     """
 
@@ -91,9 +91,9 @@ class Capabilities:
     """The optional features of a target.
 
     Attributes:
-        takes_batches: Whether its sessions accept several blocks at once (``BatchSession``).
-        replicates: Whether it has a replication applier of its own (``--via replication``).
-        has_system_databases: Whether it has system databases like the source's server, such as ``mysql``.
+        takes_batches: True if its sessions accept several blocks at once (``BatchSession``).
+        replicates: True if it has a replication applier of its own (``--via replication``).
+        has_system_databases: True if it has system databases like the source's server, such as ``mysql``.
     """
 
     takes_batches: bool = False
@@ -110,7 +110,7 @@ class Progress:
         file: Base name of the log file of the last committed transaction, if any.
         offset: Offset after that transaction.
         ordinal: Number of committed transactions of the source.
-        resumed: Whether an earlier run stored this progress.
+        resumed: True if an earlier run stored this progress.
         notes: Remarks for the user.
         done: For a log without GTIDs, file and end offset of each transaction that is applied after ``offset``.
         low: GTIDs that are applied without a gap, if the text of ``executed`` cannot hold gaps; else None.
@@ -135,16 +135,16 @@ class Inspection:
     Attributes:
         progress: Progress that the target already holds.
         gtid_mode: The GTID mode that ``auto`` would become; ``none`` where the target has no GTIDs.
-        merges: Whether that mode allows several transactions in one commit.
+        merges: True if that mode allows several transactions in one commit.
         tables: Tables of the target; empty if they were not requested.
         own: The target's ``server_uuid`` if it would assign GTIDs of its own to the replay; else empty.
         xa: Prepared XA transactions of the log that the target could end; None if the target does not support XA (R35).
         notes: Remarks about the target for the user.
-        runs_events: Whether the target runs scheduled events.
+        runs_events: True if the target runs scheduled events.
         history: GTIDs that the target wrote or holds by its own account, and its server id; only for a plan with renames.
         mode_note: Remark about the GTID mode.
-        mode_is_fallback: Whether the remark is a warning: the preferred mode is not possible.
-        shares_own_database: Whether the database of paraply's own tables has tables of other owners.
+        mode_is_fallback: True if the remark is a warning: the preferred mode is not possible.
+        shares_own_database: True if the database of paraply's own tables has tables of other owners.
     """
 
     progress: Progress
@@ -201,7 +201,7 @@ class RowForecast:
         table_map: The table as the log describes it.
         table: The source's definition; None if unknown.
         log: Format of the log.
-        changed: Whether the log itself creates or changes the table before these rows.
+        changed: True if the log itself creates or changes the table before these rows.
         plan: Plan with which the target would be opened.
     """
 
@@ -331,7 +331,7 @@ class Target(Protocol):
 
         Args:
             plan: As for ``open``.
-            tables: Whether to read the tables' definitions too.
+            tables: True to read the tables' definitions too.
         """
 
     def open(self, plan: ApplyPlan) -> Progress:

@@ -49,7 +49,7 @@ class ColumnType:
         sql: The type as it is declared, with its collation.
         pool: Literals of its values.
         prefix: Lengths that a key's prefix may have; empty if a prefix is not allowed.
-        whole: Whether the whole column may be a part of a key.
+        whole: True if the whole column may be a part of a key.
         family: ``text``, ``binary``, ``number``, ``time`` or ``other``.
     """
 
@@ -180,9 +180,9 @@ BYTES = (
 
 def _binary(r: Random) -> ColumnType:
     base = r.choice(("binary(4)", "binary(7)", "varbinary(4)", "varbinary(30)", "tinyblob", "blob", "mediumblob", "longblob"))
-    room = int(base[base.index("(") + 1 : -1]) if "(" in base else 99
-    pool = tuple(f"x'{value}'" for value in BYTES if len(value) <= 2 * room)
-    return ColumnType(base, pool, (1, 2, 3) if room < 30 else (1, 2, 3, 13), "blob" not in base, "binary")
+    capacity = int(base[base.index("(") + 1 : -1]) if "(" in base else 99
+    pool = tuple(f"x'{value}'" for value in BYTES if len(value) <= 2 * capacity)
+    return ColumnType(base, pool, (1, 2, 3) if capacity < 30 else (1, 2, 3, 13), "blob" not in base, "binary")
 
 
 KINDS: tuple[tuple[int, Callable[[Random], ColumnType]], ...] = (

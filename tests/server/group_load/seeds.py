@@ -45,7 +45,7 @@ class Result:
         fallbacks: Coarser forms used.
         collections: Garbage collections found.
         seconds: Duration of the load.
-        broken: Whether a member could not apply what it had certified and left; its log up to there is compared.
+        broken: True if a member could not apply what it had certified and left; its log up to there is compared.
         remarks: Reasons and first differences.
     """
 

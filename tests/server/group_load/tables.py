@@ -19,9 +19,9 @@ class Options:
 
     Attributes:
         collations: Collations of text columns.
-        expressions: Whether there are functional and multi-valued keys, whose values no row image has.
-        cascades: Whether foreign keys may cascade (not in multi-primary mode).
-        loose_parents: Whether foreign keys to non-unique keys occur.
+        expressions: True if there are functional and multi-valued keys, whose values no row image has.
+        cascades: True if foreign keys may cascade (not in multi-primary mode).
+        loose_parents: True if foreign keys to non-unique keys occur.
     """
 
     collations: tuple[str, ...]

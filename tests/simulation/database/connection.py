@@ -262,7 +262,7 @@ class Connection(Locker):
         database.commits.append(commit)
         self.release()
         database.on_commit(commit)
-        database.tell_readers()
+        database.notify_readers()
 
     def release(self) -> None:
         """End the transaction without its changes, and release its locks."""

@@ -175,7 +175,7 @@ class Database:
         """Return the number of row changes of the prepared parts of a transaction."""
         return sum(connection.part_rows for branch, connection in self.prepared.items() if branch.split == split)
 
-    def tell_readers(self) -> None:
+    def notify_readers(self) -> None:
         """Let readers look at a new commit."""
         if self.readers:
             self.simulation.wake(self.readers)

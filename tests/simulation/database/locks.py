@@ -100,7 +100,7 @@ class Locker:
                 del database.locks[name]
 
     def _before(self, lock: Lock, exclusive: bool) -> list[Locker]:
-        """Return those that wait for a lock and get it before this one.
+        """Return the transactions that wait for a lock and get it before this one.
 
         In MySQL, who holds it already goes past all that wait for it; in PostgreSQL, who shares it with its holders.
         """
@@ -146,7 +146,7 @@ class Locker:
 
     def _blockers(self, lock: Lock, exclusive: bool, before: Iterable[Locker]) -> list[Locker]:
         """Return the transactions that hold the lock, or want it before this one, in a way that excludes this one."""
-        found = [other for other, theirs in lock.holders.items() if other is not self and (exclusive or theirs)]
+        found = [other for other, other_exclusive in lock.holders.items() if other is not self and (exclusive or other_exclusive)]
         return found + [other for other in before if other is not self and (exclusive or other.wants_exclusive)]
 
     def blockers(self) -> list[Locker]:

@@ -29,7 +29,7 @@ class Settings:
         gaps: Chance that a change takes a lock that its write set does not tell.
         gap_size: Number of neighbouring keys that share such a lock.
         slow: Chance that a transaction takes much longer than the others.
-        tells: True if it tells who blocks whom.
+        shows_blockers: True if it tells who blocks whom.
         zombies: Chance that the locks of a lost connection are held for a while.
         fair: True if those that wait for a lock get it in the order in which they came.
         locking: The server whose row locks it takes: those of foreign keys, of duplicates and of errors differ.
@@ -40,7 +40,7 @@ class Settings:
     gaps: float = 0.0
     gap_size: int = 8
     slow: float = 0.0
-    tells: bool = True
+    shows_blockers: bool = True
     zombies: float = 0.3
     fair: bool = True
     locking: Literal["mysql", "mariadb", "postgresql"] = "mysql"

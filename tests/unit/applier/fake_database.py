@@ -38,7 +38,7 @@ class Database:
     seconds, the transaction begins too, and stands in ``waited_in_vain``.
     """
 
-    def __init__(self, *, lock_timeout: float = 0.3, latency: float = 0.0, tells_blockers: bool = True) -> None:
+    def __init__(self, *, lock_timeout: float = 0.3, latency: float = 0.0, shows_blockers: bool = True) -> None:
         self.mutex = runtime.condition()
         self.rows: dict[str, int] = {}
         self.applied: list[int] = []
@@ -50,7 +50,7 @@ class Database:
         self.waited_in_vain: list[int] = []
         self.lock_timeout = lock_timeout
         self.latency = latency
-        self.tells_blockers = tells_blockers
+        self.shows_blockers = shows_blockers
         self.connections = 0
         self.refused = 0
         self.in_flight = 0
@@ -316,7 +316,7 @@ class Target:
     def blockers(self, connection_id: int) -> list[int]:
         database = self.database
         with database.mutex:
-            if not database.tells_blockers or connection_id not in database.waits:
+            if not database.shows_blockers or connection_id not in database.waits:
                 return []
             owner = database.owners.get(database.waits[connection_id][1])
             return [] if owner is None else [owner.number]

@@ -294,7 +294,7 @@ class Block:
 class Planner:
     def __init__(self, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None, early_rows: bool = False) -> None:
         self._executed = executed or GtidSet()
-        self._in_waves = early_rows
+        self._early_rows = early_rows
         self._waits: dict[str, int] = {}
         self._after = after
         self._id = 0
@@ -337,7 +337,7 @@ class Planner:
         elif self._barrier:
             needs.add(self._barrier)
         block.depends_on = sorted({*block.depends_on, *(n for n in needs if n > committed)})
-        if self._in_waves and not alone:
+        if self._early_rows and not alone:
             wait = max([*needs, 0, *(self._waits.get(key, 0) for key in transaction.keys)])
             block.waits.append(wait)
             self._waits.update(dict.fromkeys(transaction.keys, wait))

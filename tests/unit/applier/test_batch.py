@@ -80,12 +80,12 @@ def test_large_ones_go_by_themselves():
 
 
 def test_r22_the_list_has_room_for_a_batch_of_each_worker_but_not_of_large_ones():
-    for bytes_, room in ((100, 16), (100_000, 8)):
+    for bytes_, capacity in ((100, 16), (100_000, 8)):
         jobs = JobList(2, ordered=False, batch_size=8, fits=fits)
         filler = threading.Thread(target=fill, args=(jobs,), kwargs={"count": 20, "bytes": bytes_}, daemon=True)
         filler.start()
         filler.join(0.1)
-        assert len(jobs) == room
+        assert len(jobs) == capacity
         jobs.abort()
         filler.join(5)
 

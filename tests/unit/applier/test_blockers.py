@@ -15,10 +15,10 @@ from paraply.errors import ApplyFailed
 from paraply.observe.counters import Counters
 
 
-@pytest.mark.parametrize("tells", [True, False])
-def test_r24_a_younger_one_that_waits_for_its_turn_gives_its_locks_back(tells):
+@pytest.mark.parametrize("shows_blockers", [True, False])
+def test_r24_a_younger_one_that_waits_for_its_turn_gives_its_locks_back(shows_blockers):
     """Every transaction takes the same gap lock last: the older one meets it in the hands of a younger one all the time."""
-    database = Database(tells_blockers=tells, lock_timeout=5.0, latency=0.001)
+    database = Database(shows_blockers=shows_blockers, lock_timeout=5.0, latency=0.001)
     log = [make(n, f"k{n}", gaps=("g",), gaps_first=n % 2 == 0) for n in range(1, 41)]
     database.waits_for[1] = lambda: "gap g" in database.owners
     target = Target(database)
@@ -58,17 +58,17 @@ def test_r24_a_chain_of_younger_ones_is_followed():
 
 def test_r24_a_foreign_blocker_is_reported_although_each_attempt_ends_before():
     """A target ends a lock wait after a while, and the next attempt begins: they count together."""
-    told = threading.Event()
+    failed = threading.Event()
 
     class Telling(Target):
         def describe_wait(self, connection_id, blockers):
             text = super().describe_wait(connection_id, blockers)
             if "of other connections: 1001" in text:
-                told.set()
+                failed.set()
             return text
 
     def leave(counters: Counters) -> None:
-        if told.is_set() and counters.retries > 3:
+        if failed.is_set() and counters.retries > 3:
             foreign.close()
 
     target = Telling(Database(lock_timeout=0.03))

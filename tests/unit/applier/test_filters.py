@@ -110,7 +110,7 @@ def test_a_statement_that_is_not_understood_goes_with_the_databases_that_the_sou
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "wanted"),
     [
         ({"tables": ["item"]}, "DATABASE.TABLE"),
         ({"tables": ["back`tick.item"]}, "a backtick within them is doubled"),
@@ -119,8 +119,8 @@ def test_a_statement_that_is_not_understood_goes_with_the_databases_that_the_sou
         ({"databases": [""]}, "name"),
     ],
 )
-def test_filters_that_say_nothing_are_refused(options: dict[str, list[str]], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_filters_that_say_nothing_are_refused(options: dict[str, list[str]], wanted: str) -> None:
+    with pytest.raises(UsageError, match=wanted):
         parse_filters(**options)
 
 

@@ -38,10 +38,10 @@ def histories(draw: st.DrawFn) -> list[Transaction]:
     merge=st.sampled_from(["off", "auto", 5]),
     faults=st.dictionaries(st.integers(1, 60), FAULTS, max_size=8),
     culprit=st.none() | st.integers(1, 60),
-    tells=st.booleans(),
+    shows_blockers=st.booleans(),
 )
-def test_r17_r18_r24_any_history_ends_as_serial_apply_up_to_the_failure(log, workers, merge, faults, culprit, tells):
-    target = Target(Database(lock_timeout=0.2, tells_blockers=tells))
+def test_r17_r18_r24_any_history_ends_as_serial_apply_up_to_the_failure(log, workers, merge, faults, culprit, shows_blockers):
+    target = Target(Database(lock_timeout=0.2, shows_blockers=shows_blockers))
     target.database.faults.update({number: list(kinds) for number, kinds in faults.items()})
     expected = log
     if culprit is not None and culprit <= len(log):

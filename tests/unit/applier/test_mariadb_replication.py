@@ -154,11 +154,11 @@ class FakeMariaDb:
 
 def status(**changes: object) -> tuple[list[str], list[tuple[object, ...]], int]:
     """Return the status of paraply's connection and, if named, of another one."""
-    ours = {"Connection_name": "paraply", "Slave_SQL_Running": "Yes", "Slave_IO_Running": "Yes", "Last_SQL_Errno": 0, "Last_SQL_Error": "",
+    own = {"Connection_name": "paraply", "Slave_SQL_Running": "Yes", "Slave_IO_Running": "Yes", "Last_SQL_Errno": 0, "Last_SQL_Error": "",
             "Last_IO_Errno": 0, "Last_IO_Error": ""}  # fmt: skip
     other = changes.pop("other", None)
-    row = ours | changes
-    rows = [tuple(row.values())] + ([tuple({**ours, "Connection_name": other}.values())] if other is not None else [])
+    row = own | changes
+    rows = [tuple(row.values())] + ([tuple({**own, "Connection_name": other}.values())] if other is not None else [])
     return list(row), rows, 0
 
 

@@ -52,13 +52,13 @@ def test_r23_sessions_are_forgotten_only_when_their_last_block_is_committed() ->
 
 
 def test_r23_a_session_that_the_log_does_not_tell_is_said_once() -> None:
-    said: list[int] = []
-    order = SessionOrder(lambda: said.append(1))
+    messages: list[int] = []
+    order = SessionOrder(lambda: messages.append(1))
     before(order, 1, A)
-    assert said == []
+    assert messages == []
     before(order, 2, UNKNOWN)
     assert before(order, 3, UNKNOWN) == (2,)
-    assert said == [1]
+    assert messages == [1]
 
 
 def test_r23_blocks_that_come_together_wait_for_each_other_too() -> None:

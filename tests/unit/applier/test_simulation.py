@@ -48,7 +48,7 @@ def simulate(seed: int) -> list[str]:
     simulation = Simulation(seed)
 
     def body() -> tuple[Target, BaseException | None]:
-        target = Target(Database(lock_timeout=0.2, latency=0.001, tells_blockers=chance.random() < 0.5), takes_batch=chance.random() < 0.5)
+        target = Target(Database(lock_timeout=0.2, latency=0.001, shows_blockers=chance.random() < 0.5), takes_batch=chance.random() < 0.5)
         target.database.faults.update(faults)
         if culprit is not None:
             target.database.always[culprit] = ApplyFailed("the culprit")

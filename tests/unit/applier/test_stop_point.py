@@ -32,7 +32,7 @@ def test_anything_else_is_a_gtid(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stop_at", "stop_before", "says"),
+    ("stop_at", "stop_before", "message"),
     [
         ("2026-03-01T14:07:00", None, "time zone"),
         ("2026-03-01T14:07+01:00", None, "RFC 3339|one GTID"),
@@ -44,8 +44,8 @@ def test_anything_else_is_a_gtid(text: str) -> None:
         ("soon", None, "one GTID"),
     ],
 )
-def test_what_is_neither_is_refused(stop_at: str | None, stop_before: str | None, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_what_is_neither_is_refused(stop_at: str | None, stop_before: str | None, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse_stop(stop_at, stop_before)
 
 

@@ -101,7 +101,7 @@ def test_a_gap_before_the_first_log_is_refused_and_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stop", "has_gtids", "mariadb", "says"),
+    ("stop", "has_gtids", "mariadb", "wanted"),
     [
         (StopPoint(after="0-1-9"), True, False, "not a GTID of MySQL"),
         (StopPoint(before="3e11fa47-71ca-11e1-9e33-c80aa9429562:9"), True, True, "not a GTID of MariaDB"),
@@ -109,6 +109,6 @@ def test_a_gap_before_the_first_log_is_refused_and_named() -> None:
         (StopPoint(before="0-1-9"), True, True, "holds this transaction already"),
     ],
 )
-def test_a_gtid_that_cannot_be_the_stop_is_refused(stop: StopPoint, has_gtids: bool, mariadb: bool, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_a_gtid_that_cannot_be_the_stop_is_refused(stop: StopPoint, has_gtids: bool, mariadb: bool, wanted: str) -> None:
+    with pytest.raises(UsageError, match=wanted):
         check_stop(stop, [], GtidSet("0-1-9"), has_gtids=has_gtids, mariadb=mariadb)  # type: ignore[arg-type]

@@ -77,21 +77,21 @@ def test_r24_a_chain_goes_on_behind_a_connection_of_others() -> None:
     assert run.foreign_blockers == (1001,)
 
 
-@pytest.mark.parametrize("tells", [True, False])
-def test_r24_where_the_target_cannot_tell_those_give_way_that_share_keys_with_the_oldest(tells: bool) -> None:
+@pytest.mark.parametrize("shows_blockers", [True, False])
+def test_r24_where_the_target_cannot_tell_those_give_way_that_share_keys_with_the_oldest(shows_blockers: bool) -> None:
     """MariaDB tells of lock waits ten times a second only."""
     order = CommitOrder(optimistic=True)
     tickets = [order.register() for _ in range(5)]
     shares: list[list[int]] = [[], [1], [], [2], [3]]
     workers = [applying(ticket.sequence, ticket, depends_on) for ticket, depends_on in zip(tickets, shares, strict=True)]
     target = Blocked(1, by=5)
-    if not tells:
+    if not shows_blockers:
         target.waits.clear()
     run: Any = SimpleNamespace(
         order=order, target=target, optimistic=True, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
     )
     LockWatchdog(run, workers[::-1], PATIENCE).check()
-    assert [ticket.rollback_requested for ticket in tickets] == [False, not tells, False, not tells, tells]
+    assert [ticket.rollback_requested for ticket in tickets] == [False, not shows_blockers, False, not shows_blockers, shows_blockers]
 
 
 @pytest.mark.parametrize("waits", [True, False])

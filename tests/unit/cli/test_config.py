@@ -41,7 +41,7 @@ def test_every_option_of_every_command_can_be_in_the_file(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("wokers = 4", "a command has no option wokers; the nearest is workers"),
         ("[apply]\nstart_after = 'x'", "paraply apply has no option start_after; the nearest is start-after"),
@@ -53,8 +53,8 @@ def test_every_option_of_every_command_can_be_in_the_file(tmp_path: Path) -> Non
         ("workers = ", "Invalid value"),
     ],
 )
-def test_mistakes_are_named(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_mistakes_are_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         options_in(written(tmp_path, text), COMMANDS)
 
 

@@ -35,12 +35,12 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "says"), OPTIONS, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
-def test_r21a_wrong_options_are_refused_before_anything_is_opened(options: list[str], says: str) -> None:
+@pytest.mark.parametrize(("options", "message"), OPTIONS, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_r21a_wrong_options_are_refused_before_anything_is_opened(options: list[str], message: str) -> None:
     outcome = run_json("apply", LOG, "--to", NOWHERE, *options)
     assert outcome.code == 2
     assert outcome.error["class"] == "UsageError"
-    assert says in outcome.line
+    assert message in outcome.line
 
 
 URLS = [
@@ -57,11 +57,11 @@ URLS = [
 ]
 
 
-@pytest.mark.parametrize(("url", "says"), URLS)
-def test_malformed_urls_are_refused_without_showing_a_password(url: str, says: str) -> None:
+@pytest.mark.parametrize(("url", "message"), URLS)
+def test_malformed_urls_are_refused_without_showing_a_password(url: str, message: str) -> None:
     outcome = run_json("apply", LOG, "--to", url)
     assert outcome.code == 2
-    assert says in outcome.line
+    assert message in outcome.line
     assert "cret" not in outcome.line
 
 

@@ -112,8 +112,8 @@ def test_conditions_that_nothing_meets_are_told() -> None:
 
 
 def test_a_column_that_no_table_has_is_told() -> None:
-    told = paraply("rows", str(LOG), "--key", "Nonsense=1").stderr
-    assert "no table of these logs has a column Nonsense" in told
+    errors = paraply("rows", str(LOG), "--key", "Nonsense=1").stderr
+    assert "no table of these logs has a column Nonsense" in errors
     assert "no table of these logs has a column" not in paraply("rows", str(LOG), "--key", "id=4711").stderr
 
 

@@ -34,7 +34,7 @@ def test_the_report_has_the_fields_of_the_reference(tmp_path: Path) -> None:
 
 def test_wrong_use_ends_with_exit_code_2(tmp_path: Path) -> None:
     log = write_log(tmp_path / "log.000001", [])
-    for arguments, says in (
+    for arguments, message in (
         ((NATIVE / "mariadb-10.11.000001", "-o", tmp_path / "new"), "is a log of MariaDB"),
         ((log, "-o", tmp_path), "exists, and is not replaced"),
         ((log,), "--output"),
@@ -43,7 +43,7 @@ def test_wrong_use_ends_with_exit_code_2(tmp_path: Path) -> None:
     ):
         outcome = run_json("stamp", *arguments)
         assert outcome.code == 2
-        assert says in outcome.line
+        assert message in outcome.line
     for option in ("--infer-gc", "--server=9.7", "--history=5"):
         assert run_json("verify", log, "--scheme", "fine", option).code == 2
 
@@ -69,7 +69,7 @@ def test_a_stop_leaves_no_file(tmp_path: Path) -> None:
     while not left(tmp_path / "new") and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGTERM)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 4, said
-    assert "stopped on request" in said
+    messages, _ = process.communicate(timeout=60)
+    assert process.returncode == 4, messages
+    assert "stopped on request" in messages
     assert left(tmp_path / "new") == []

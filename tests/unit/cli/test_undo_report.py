@@ -9,7 +9,7 @@ from paraply.undo.options import Dependent, UndoReport
 
 
 def lines(report: UndoReport, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """Return what a refused undo prints."""
+    """Return the lines of a refused undo."""
     show_refused(report)
     return capsys.readouterr().out.splitlines()
 

@@ -61,7 +61,7 @@ def test_files_named_twice_and_in_a_wrong_order_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("held", "log", "says"),
+    ("held", "log", "message"),
     [
         (MARIADB, FIRST, "transactions of a MariaDB server .* is of a MySQL server"),
         (FIRST, MARIADB, "transactions of a MySQL server .* is of a MariaDB server"),
@@ -69,8 +69,8 @@ def test_files_named_twice_and_in_a_wrong_order_are_refused() -> None:
         (MARIADB, OTHER_MARIADB, "mariadb server-id 93, and .* is of mariadb server-id 1"),
     ],
 )
-def test_the_log_of_another_server_is_refused(held: str, log: str, says: str) -> None:
-    with pytest.raises(ConfigurationMismatch, match=says):
+def test_the_log_of_another_server_is_refused(held: str, log: str, message: str) -> None:
+    with pytest.raises(ConfigurationMismatch, match=message):
         check(log, before=state(held))
 
 

@@ -52,6 +52,6 @@ def receiver(*, connected: bool, pending: int | None) -> dict[str, Any]:
     ],
 )
 def test_trouble_is_named(found: ChannelStatus, max_lag: float | None, trouble: str | None) -> None:
-    told = trouble_of(found, max_lag)
-    assert (told is None) == (trouble is None), told
-    assert (trouble or "") in (told or "")
+    found_trouble = trouble_of(found, max_lag)
+    assert (found_trouble is None) == (trouble is None), found_trouble
+    assert (trouble or "") in (found_trouble or "")

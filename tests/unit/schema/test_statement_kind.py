@@ -67,7 +67,7 @@ def test_a_function_that_gives_other_values_here_is_found(text: str, function: s
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "completed"),
     [("ALTER EVENT e COMMENT 'x'", "ALTER DEFINER=`a``b`@`%` EVENT e COMMENT 'x'"), ("/* x */ alter event e do select 1;",
       "/* x */ alter DEFINER=`a``b`@`%` event e do select 1;"), ("ALTER DEFINER=`x`@`y` EVENT e ENABLE",
       "ALTER DEFINER=`x`@`y` EVENT e ENABLE"),
@@ -75,8 +75,8 @@ def test_a_function_that_gives_other_values_here_is_found(text: str, function: s
      ("CREATE ROLE IF NOT EXISTS r ;", "CREATE ROLE IF NOT EXISTS r WITH ADMIN `a``b`@`%` ;"),
      ("ALTER TABLE t ADD a INT", "ALTER TABLE t ADD a INT")],
 )  # fmt: skip
-def test_an_invoker_is_told_where_no_text_names_it(text: str, told: str) -> None:
-    assert kind(text).with_invoker("a`b", "%", mariadb=True) == told
+def test_an_invoker_is_told_where_no_text_names_it(text: str, completed: str) -> None:
+    assert kind(text).with_invoker("a`b", "%", mariadb=True) == completed
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ class KeyNames:
     """Names by hash, and by the short tags of a recording.
 
     Args:
-        hides: Whether to replace values by a keyed hash; its key is random and forgotten.
+        hides: True to replace values by a keyed hash; its key is random and forgotten.
     """
 
     def __init__(self, *, hides: bool = False) -> None:

@@ -163,7 +163,7 @@ def record_trace(
 
 
 def recorded(recorder: LogRecorder, fallbacks: list[tuple[str, str, int]], files: int) -> Recorded:
-    """Return what was recorded."""
+    """Return the record."""
     predicted = Predicted(*recorder.predicted(_MOST_PREDICTED))
     totals = recorder.totals()
     return Recorded(recorder.finish(), totals, predicted, fallbacks, files)

@@ -47,7 +47,7 @@ class AnalyzeOptions:
         history: Size of the history of a source that stamps write sets; by default its version's, at most 2,000,000.
         primaries: Number of primaries of a group for which conflicts are predicted; 0 for no prediction.
         latency_ms: Latency of the group's messages.
-        hide_values: Whether to replace key values by a keyed hash.
+        hide_values: True to replace key values by a keyed hash.
         timeline: File for the simulated schedule in Perfetto's format.
     """
 

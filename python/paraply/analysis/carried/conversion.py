@@ -106,7 +106,7 @@ def conversion(old: Column, new: Column, statement: Statement) -> tuple[Conversi
         return None
     if _same_type(old, new):
         return ()
-    if not statement.strict and not _has_room(old, new):
+    if not statement.strict and not _fits(old, new):
         return None
     for rule in (_text, _number, _moment, _bytes):
         found = rule(old, new, statement)
@@ -120,7 +120,7 @@ def _same_type(old: Column, new: Column) -> bool:
     return shape[0] == shape[1]
 
 
-def _has_room(old: Column, new: Column) -> bool:
+def _fits(old: Column, new: Column) -> bool:
     """Return True if every value of the old type fits into the new one."""
     if old.type in INTEGERS and new.type in INTEGERS:
         more = INTEGERS[new.type] - INTEGERS[old.type]

@@ -132,7 +132,7 @@ def path_keys_table(path: CriticalPath) -> Table:
 
 
 def lanes_table(found: Sweep) -> Table:
-    """Return how each worker of a schedule spends its time."""
+    """Return the shares of each worker's time in a schedule."""
     rows = tuple(
         (f"worker {place + 1}", *(f"{share:.1%}" for share in shares), f"{max(0.0, 1 - sum(shares)):.1%}")
         for place, shares in enumerate(found.shares()[:_MOST_LANES])

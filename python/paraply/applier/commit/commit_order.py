@@ -172,7 +172,7 @@ class CommitOrder:
                 self._check()
                 return
             if self._optimistic:
-                ticket.after = (*ticket.after, *self._under_way())
+                ticket.after = (*ticket.after, *self._in_progress())
             if not self._may_commit(ticket):
                 for sequence in ticket.after:
                     if not self._is_committed(sequence):
@@ -336,7 +336,7 @@ class CommitOrder:
             return False
         return all(self._is_committed(sequence) for sequence in ticket.after)
 
-    def _under_way(self) -> list[int]:
+    def _in_progress(self) -> list[int]:
         """Return the tickets whose commit was sent and is not acknowledged yet.
 
         If such a commit fails, its locks are free until the retry. A transaction whose rows are written after that may have taken one of

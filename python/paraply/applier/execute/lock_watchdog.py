@@ -65,7 +65,7 @@ class LockWatchdog:
         self._patience = patience or Patience()
         self._case: _Case | None = None
         self._wait: _Wait | None = None
-        self._tells = False
+        self._shows_blockers = False
 
     def check(self) -> None:
         """Check once whether the oldest block is blocked, and request the rollback of the younger transactions that block it."""
@@ -97,7 +97,7 @@ class LockWatchdog:
             case.guessed = True
             self._ask_dependents(case)
         if waited >= wait.next_report and (foreign or not blockers):
-            wait.next_report = waited * 2 if self._tell(worker.counters.connection_id) else waited + self._patience.foreign / 3
+            wait.next_report = waited * 2 if self._report(worker.counters.connection_id) else waited + self._patience.foreign / 3
         if age > max(self._coarse(), case.held_back * 2) and self._may_be_blocking():
             case.held_back = age
             self._run.order.hold_back(case.number)
@@ -124,7 +124,7 @@ class LockWatchdog:
             if connection in seen:
                 continue
             seen.add(connection)
-            self._tells = True
+            self._shows_blockers = True
             worker = by_connection.get(connection)
             if worker is None:
                 foreign.add(connection)
@@ -171,7 +171,7 @@ class LockWatchdog:
                 sharing.add(job.number)
                 self._run.order.request_rollback(job.ticket, case.number)
 
-    def _tell(self, connection_id: int) -> bool:
+    def _report(self, connection_id: int) -> bool:
         """Report the connections that block the oldest block, and their statements; return False if it waits for no lock."""
         try:
             text = self._run.target.describe_wait(connection_id, self._run.foreign_blockers)
@@ -203,7 +203,7 @@ class LockWatchdog:
     def _coarse(self) -> float:
         patience = self._patience
         seconds = max(patience.coarse, patience.coarse_factor * self._run.apply_seconds)
-        return seconds * patience.trusted if self._tells else seconds
+        return seconds * patience.trusted if self._shows_blockers else seconds
 
 
 def known_connections(blockers: list[int]) -> list[int]:

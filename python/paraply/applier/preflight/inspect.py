@@ -300,8 +300,8 @@ def _check_options(options: Options, first: Transaction, start_after: GtidSet) -
     if first.gtid is None:
         _refuse_without_gtids(options)
     if start_after and (":" not in str(start_after)) != first.format.mariadb:
-        ours = "MariaDB" if first.format.mariadb else "MySQL"
-        raise UsageError(f"--start-after {options.start_after} is not in the form of {ours}, whose server wrote the log")
+        writer = "MariaDB" if first.format.mariadb else "MySQL"
+        raise UsageError(f"--start-after {options.start_after} is not in the form of {writer}, whose server wrote the log")
     if options.policy.name == "logical-clock" and (first.last_committed is None or first.sequence_number is None):
         raise UsageError(
             "policy logical-clock needs a log whose transactions carry last_committed and sequence_number; use --policy dependency",

@@ -207,8 +207,8 @@ def check_stop(stop: StopPoint | None, files: Sequence[LogFile], held: GtidSet, 
         if not has_gtids:
             raise UsageError(f"{option} {gtid}: the log's transactions carry no GTIDs; use a time with --stop-at")
         if (":" in gtid) == mariadb:
-            ours = "MariaDB" if mariadb else "MySQL"
-            raise UsageError(f"{option} {gtid} is not a GTID of {ours}, whose server wrote the log{_date_hint(option, gtid)}")
+            writer = "MariaDB" if mariadb else "MySQL"
+            raise UsageError(f"{option} {gtid} is not a GTID of {writer}, whose server wrote the log{_date_hint(option, gtid)}")
         if option == "--stop-before" and gtid in held:
             raise UsageError(f"{option} {gtid}: the target holds this transaction already; restore an older backup to stop before it")
         if not _is_held(files, gtid):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["batch_options", "fits"]
 
 _MOST = 8
-_UNDER_WAY = 256
+_IN_PROGRESS = 256
 """Limit over all workers: with many workers batches are shorter, because unfinished jobs delay those that depend on them."""
 
 
@@ -27,7 +27,7 @@ def batch_options(target: Target, consistency: Consistency, workers: int) -> dic
     """Return a job list's arguments for batches: only at level ``eventual``, and only if the target's sessions accept batches."""
     if consistency is not Consistency.EVENTUAL or not target.capabilities.takes_batches:
         return {}
-    return {"batch_size": min(_MOST, max(2, _UNDER_WAY // max(1, workers))), "fits": fits}
+    return {"batch_size": min(_MOST, max(2, _IN_PROGRESS // max(1, workers))), "fits": fits}
 
 
 def fits(job: Job) -> bool:

@@ -192,7 +192,7 @@ class Coordinator:
             return False
         if item.diverged is not None and statement is not None and not self._record_diverged(item.diverged):
             return False
-        if item.schema is not None and not self._tell_target(item, item.schema):
+        if item.schema is not None and not self._report_schema(item, item.schema):
             return False
         if statement is not None and not self._hand_out([statement]):
             return False
@@ -261,7 +261,7 @@ class Coordinator:
         self._executor.passed(ticket.sequence)
         return True
 
-    def _tell_target(self, item: FeedItem, schema: SchemaCatalog) -> bool:
+    def _report_schema(self, item: FeedItem, schema: SchemaCatalog) -> bool:
         """Report schema changes to the target, after everything before the statement is committed and before the statement itself."""
         if not self._executor.drain(self._last):
             return False

@@ -99,7 +99,7 @@ class JobList:
         concurrency: ConcurrencyLimit | None = None,
     ) -> None:
         self._mutex = runtime.lock()
-        self._room = runtime.condition(self._mutex)
+        self._not_full = runtime.condition(self._mutex)
         self._drained = runtime.condition(self._mutex)
         self._most = max(1, factor) * workers
         self._most_fitting = max(self._most, batch_size * workers)
@@ -192,7 +192,7 @@ class JobList:
                 most = self._most_fitting if job.fits else self._most
                 while (len(self._jobs) >= most or self._is_too_far(job.number)) and not self._closed:
                     self._filling, self._next = True, job.number
-                    self._room.wait()
+                    self._not_full.wait()
                 self._filling = False
                 if self._closed:
                     return put
@@ -202,7 +202,7 @@ class JobList:
                 if self._idle and self._may_start(job):
                     self._hand_over()
                 if len(self._jobs) == 1:
-                    self._tell_idle()
+                    self._report_idle()
         return len(jobs)
 
     def take(self, slot: WorkerSlot, on_wait: Callable[[Wait], None] | None = None) -> Job | None:
@@ -295,7 +295,7 @@ class JobList:
             for number in numbers:
                 self._raise_mark(number)
             if was_too_far and not self._is_too_far(self._next):
-                self._room.notify()
+                self._not_full.notify()
             if self._idle and self._jobs:
                 self._hand_over(leave=1 if returns else 0)
             if self._awaited is not None and self._low_water_mark >= self._awaited:
@@ -344,7 +344,7 @@ class JobList:
 
     def _close(self) -> None:
         self._closed = True
-        self._room.notify_all()
+        self._not_full.notify_all()
         self._dismiss_if_over()
 
     def _raise_mark(self, number: int) -> None:
@@ -407,7 +407,7 @@ class JobList:
                 self._at_work += 1
                 self._started(job)
                 if not self._jobs:
-                    self._tell_idle()
+                    self._report_idle()
                 return job
         return None
 
@@ -416,7 +416,7 @@ class JobList:
             return "input"
         return "rest" if self._at_work >= self._most_at_work else "dependency"
 
-    def _tell_idle(self) -> None:
+    def _report_idle(self) -> None:
         """Report the reason of the wait to all idle workers."""
         waits_for = self._waits_for()
         for slot in self._idle:
@@ -426,7 +426,7 @@ class JobList:
     def _started(self, job: Job) -> None:
         self._newest_started = max(self._newest_started, job.number)
         if self._filling and len(self._jobs) <= self._least:
-            self._room.notify()
+            self._not_full.notify()
 
     def _hand_over(self, leave: int = 0) -> None:
         """Give jobs that may start directly to idle workers, so that no notification is lost and none is needless."""

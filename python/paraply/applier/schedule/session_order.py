@@ -49,7 +49,7 @@ class SessionOrder:
         for block in blocks:
             sessions, number = block.sessions, block.id
             if self._on_unknown is not None:
-                self._tell_unknown(sessions)
+                self._report_unknown(sessions)
             if len(sessions) == 1:  # the case of nearly all blocks, on the path of every job
                 last = newest.get(sessions[0], 0)
                 newest[sessions[0]] = number
@@ -60,7 +60,7 @@ class SessionOrder:
                 before.append(tuple(n for n in older if committed < n < number))
         return before
 
-    def _tell_unknown(self, sessions: list[tuple[int, int | None]]) -> None:
+    def _report_unknown(self, sessions: list[tuple[int, int | None]]) -> None:
         if self._on_unknown is not None and any(session is None for _, session in sessions):
             self._on_unknown()
             self._on_unknown = None

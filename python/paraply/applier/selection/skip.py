@@ -43,8 +43,8 @@ def check_skip(skip: TransactionSet | None, *, has_gtids: bool, mariadb: bool) -
     if not has_gtids:
         raise UsageError(f"--skip {skip} names GTIDs, but the log's transactions carry none; end before one with --stop-before")
     if skip.is_of_mysql if mariadb else skip.is_of_mariadb:
-        ours = "MariaDB" if mariadb else "MySQL"
-        raise UsageError(f"--skip {skip} is not in the form of {ours}, whose server wrote the log")
+        writer = "MariaDB" if mariadb else "MySQL"
+        raise UsageError(f"--skip {skip} is not in the form of {writer}, whose server wrote the log")
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,10 +187,10 @@ class Watch:
                 try:
                     self._step(self._channel or self._establish())
                 except ParaplyError as error:
-                    told = explain(error)
-                    if not isinstance(told, (ConnectionFailed, TemporaryFailure)):
-                        raise told from None
-                    self._lost(told)
+                    cause = explain(error)
+                    if not isinstance(cause, (ConnectionFailed, TemporaryFailure)):
+                        raise cause from None
+                    self._lost(cause)
         except BaseException as error:  # without a report the run would wait for this thread
             self._on_error(error)
         finally:
@@ -301,8 +301,8 @@ class Watch:
 
     def _look_for_blockers(self, seconds: float) -> None:
         """Report the connections that hold locks for which the server's workers wait (R24)."""
-        ours = {worker.counters.connection_id for worker in self._workers}
-        found = {blocker for connection in ours if connection for blocker in self._run.target.blockers(connection)} - ours - {UNTOLD}
+        own = {worker.counters.connection_id for worker in self._workers}
+        found = {blocker for connection in own if connection for blocker in self._run.target.blockers(connection)} - own - {UNTOLD}
         self._run.foreign_blockers = tuple(sorted(found))
         if found and seconds >= self._reported * 2:
             self._reported = seconds

@@ -60,7 +60,7 @@ class Outbox:
             False if no more jobs are accepted.
         """
         with self._changed:
-            while not self._closed and self._jobs and not self._has_room(job.block.bytes):
+            while not self._closed and self._jobs and not self._takes(job.block.bytes):
                 self._changed.wait()
             if self._closed:
                 return False
@@ -72,7 +72,7 @@ class Outbox:
                     self._changed.notify_all()
             return True
 
-    def _has_room(self, size: int) -> bool:
+    def _takes(self, size: int) -> bool:
         return len(self._jobs) < self._most_jobs and self._bytes + size <= self._most_bytes
 
     def begin(self, received: GtidSet) -> Sending:

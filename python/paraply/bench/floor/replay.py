@@ -51,37 +51,37 @@ def replay(recording: Recording, connect: Callable[[], FloorConnection], connect
     Raises:
         ParaplyError: A statement failed.
     """
-    board = _Board(recording.blocks)
-    threads = [threading.Thread(target=_work, args=(board, connect), name="paraply-floor") for _ in range(connections)]
+    progress = _Progress(recording.blocks)
+    threads = [threading.Thread(target=_work, args=(progress, connect), name="paraply-floor") for _ in range(connections)]
     started, cpu = time.monotonic(), time.process_time()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     seconds, cpu = time.monotonic() - started, time.process_time() - cpu
-    if board.failure is not None:
-        raise board.failure
-    return FloorRun(seconds, cpu, board.repeated)
+    if progress.failure is not None:
+        raise progress.failure
+    return FloorRun(seconds, cpu, progress.repeated)
 
 
-def _work(board: _Board, connect: Callable[[], FloorConnection]) -> None:
+def _work(progress: _Progress, connect: Callable[[], FloorConnection]) -> None:
     """Take and send blocks until there are no more."""
     try:
         connection = connect()
         try:
             known: set[bytes] = set()
-            while (block := board.take()) is not None:
-                _send(board, connection, block, known)
-                board.committed(block.number)
+            while (block := progress.take()) is not None:
+                _send(progress, connection, block, known)
+                progress.committed(block.number)
         finally:
             connection.close()
     except ParaplyError as error:
-        board.fail(error)
+        progress.fail(error)
     except BaseException as error:  # the other threads would wait for this one
-        board.fail(ParaplyError(f"the client failed: {error!r}"))
+        progress.fail(ParaplyError(f"the client failed: {error!r}"))
 
 
-def _send(board: _Board, connection: FloorConnection, block: RecordedBlock, known: set[bytes]) -> None:
+def _send(progress: _Progress, connection: FloorConnection, block: RecordedBlock, known: set[bytes]) -> None:
     """Send a block and commit it; a deadlock or a lock that was not available repeats it."""
     for text in block.needs:
         if text not in known:
@@ -90,7 +90,7 @@ def _send(board: _Board, connection: FloorConnection, block: RecordedBlock, know
     for tries in range(1, _TRIES + 1):
         try:
             for part in block.parts:
-                board.await_all(part.up_to)
+                progress.await_all(part.up_to)
                 for text in part.texts:
                     connection.send(text)
             if block.commits and block.parts:
@@ -100,13 +100,13 @@ def _send(board: _Board, connection: FloorConnection, block: RecordedBlock, know
                 raise
             with suppress(ServerError):
                 connection.send(b"ROLLBACK")
-            board.repeated += 1
+            progress.repeated += 1
         else:
             return
 
 
 @dataclass(slots=True)
-class _Board:
+class _Progress:
     """Committed statements of a replay, and the next one that may start."""
 
     blocks: Sequence[RecordedBlock]

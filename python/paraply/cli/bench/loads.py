@@ -81,7 +81,7 @@ def load_results(options: LoadOptions, quiet: bool) -> dict[str, Any]:
     if options.to is not None and not options.reset:
         raise UsageError("--loads empties the server's binary logs and GTID state between the replays: allow it with --reset")
 
-    def tell(title: str, one: Measurement) -> None:
+    def report(title: str, one: Measurement) -> None:
         if not quiet:
             output.console.print(f"  {title:<24} {one.name:<70} {one.seconds:8.2f} s")
 
@@ -103,7 +103,7 @@ def load_results(options: LoadOptions, quiet: bool) -> dict[str, Any]:
             options.seed,
             variants.rounds,
             options.decode,
-            tell,
+            report,
             variants.sizes,
             FLOOR_CONNECTIONS if variants.floor else (),
             variants.brief,

@@ -72,7 +72,7 @@ def doctor(
 
 
 def examined(source: str | None, to: str | None, defaults: str | None, gtid: GtidName) -> list[Finding]:
-    """Return what is found on source and target, and by comparing them."""
+    """Return the findings on source and target, and those of their comparison."""
     from paraply.cli.doctor.source import check_source
 
     found: list[Finding] = []
@@ -122,7 +122,7 @@ def examined(source: str | None, to: str | None, defaults: str | None, gtid: Gti
 
 
 def of_postgres(url: str, purged: str = "") -> list[Finding]:
-    """Return what is found on a PostgreSQL.
+    """Return the findings on a PostgreSQL.
 
     Args:
         url: The target.

@@ -15,7 +15,7 @@ _FEW_BYTES = 2 << 30
 
 
 def check_here(relay_log: Path | None) -> list[Finding]:
-    """Return what is found on this machine.
+    """Return the findings on this machine.
 
     Args:
         relay_log: Folder of the relay log; None if it is not of interest.

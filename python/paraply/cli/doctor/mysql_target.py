@@ -31,7 +31,7 @@ _TRIGGERS = (
 
 
 def check_mysql_target(server: CheckedServer, gtid: GtidName = "auto", source: CheckedServer | None = None) -> list[Finding]:
-    """Return what is found on a target.
+    """Return the findings on a target.
 
     Args:
         server: The target.
@@ -94,7 +94,7 @@ def _of_refusal(subject: str, refusal: ParaplyError) -> Finding:
 
 
 def compare_servers(source: CheckedServer, target: CheckedServer) -> list[Finding]:
-    """Return what is found by comparing a source with a target of MySQL or MariaDB."""
+    """Return the findings of a comparison of a source with a target of MySQL or MariaDB."""
     if source.kind.mariadb != target.kind.mariadb:
         return [error("family", "source and target are of different families; only PostgreSQL takes the logs of both")]
     found = []
@@ -104,15 +104,15 @@ def compare_servers(source: CheckedServer, target: CheckedServer) -> list[Findin
     if source.variables.get("server_id") == target.variables.get("server_id"):
         text = f"source and target have the same server_id {source.variables.get('server_id')}"
         found.append(warning("server_id", text, target.set_statement("server_id", str(int(source.variables.get("server_id", "1")) + 1))))
-    own, theirs = (server.variables.get("lower_case_table_names", "0") for server in (target, source))
-    if own != theirs:
-        text = f"is {own} here and {theirs} on the source; names that differ in case may be mixed up; it is set when a server is made"
+    own, other = (server.variables.get("lower_case_table_names", "0") for server in (target, source))
+    if own != other:
+        text = f"is {own} here and {other} on the source; names that differ in case may be mixed up; it is set when a server is made"
         found.append(warning("lower_case_table_names", text))
     packet, needed = (int(server.variables.get("max_allowed_packet", "0")) for server in (target, source))
     if packet < needed:
         text = f"is {packet:,}, less than the source's {needed:,}; a row that is larger ends the apply"
         found.append(warning("max_allowed_packet", text, target.set_statement("max_allowed_packet", str(needed))))
-    mode, theirs = (server.variables.get("sql_mode", "") for server in (target, source))
-    if mode != theirs:
+    mode, other = (server.variables.get("sql_mode", "") for server in (target, source))
+    if mode != other:
         found.append(good("sql_mode", "differs from the source's; each statement runs under the source's own"))
     return found

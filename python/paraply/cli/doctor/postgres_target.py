@@ -32,7 +32,7 @@ _TRIGGERS = (
 
 
 def check_postgres_target(connection: PgConnection) -> list[Finding]:
-    """Return what is found on a target."""
+    """Return the findings on a target."""
     found = [*_server(connection), *_privileges(connection), *_clock(connection)]
     keyless = _column(connection, _KEYLESS)
     if keyless:

@@ -52,7 +52,7 @@ def compare_purged(purged: str, own: str, channels: Sequence[ChannelStatus], *, 
         purged: GTIDs that are in no log of the source.
         own: GTIDs that the target holds by its own account.
         channels: The channels in the target.
-        preserves: Whether the target is one that keeps the source's GTIDs.
+        preserves: True if the target is one that keeps the source's GTIDs.
 
     >>> [one.level for held in ("0-1-5", "0-1-4", "") for one in compare_purged("0-1-5", held, [], preserves=True)]
     ['good', 'error', 'warning']

@@ -18,7 +18,7 @@ _DAY = 86_400
 
 
 def check_source(server: CheckedServer) -> list[Finding]:
-    """Return what is found on a source."""
+    """Return the findings on a source."""
     found = [server.version_finding()]
     if not server.is_on("log_bin"):
         found.append(error("log_bin", "the source writes no binlog", "$ add log_bin=binlog to [mysqld] in its option file, and restart it"))

@@ -75,7 +75,7 @@ def pause(
             control.pause(channel, f"{getpass.getuser()}@{socket.gethostname()}")
             found = await_pause(target, control, channel, timeout)
         if not as_json:
-            say(f"channel {channel} is paused{after(found)}; paraply resume ends the pause")
+            report(f"channel {channel} is paused{after(found)}; paraply resume ends the pause")
         return 0, fields_of(found)
 
     output.run("pause", body, as_json=as_json, debug=debug)
@@ -97,7 +97,7 @@ def resume(
         runs = found.state == "running"
         if not as_json:
             rest = "" if runs else "; nothing runs there now, the next start applies again"
-            say(f"channel {channel} is resumed{rest}" if was_paused else f"channel {channel} was not paused")
+            report(f"channel {channel} is resumed{rest}" if was_paused else f"channel {channel} was not paused")
         return 0, {"channel": channel, "was_paused": was_paused, "running": runs}
 
     output.run("resume", body, as_json=as_json, debug=debug)
@@ -122,7 +122,7 @@ def forget(
                 check_ended(channel_of(target, channel))
             control.forget(channel)
         if not as_json:
-            say(f"channel {channel} is forgotten{after(found)}")
+            report(f"channel {channel} is forgotten{after(found)}")
         return 0, {"channel": channel, "executed": found.executed, "file": found.file, "position": found.position}
 
     output.run("forget", body, as_json=as_json, debug=debug)
@@ -212,7 +212,7 @@ def ask(channel: ChannelStatus, *, as_json: bool) -> None:
 
 
 def after(channel: ChannelStatus) -> str:
-    """Return how far the channel is, as the end of a sentence."""
+    """Return the channel's progress, as the end of a sentence."""
     if channel.executed:
         return f" after {channel.executed}"
     return f" after {channel.file}:{channel.position}" if channel.file is not None else ""
@@ -234,7 +234,7 @@ def pause_json(channel: ChannelStatus) -> dict[str, Any]:
     return {"paused": None if channel.pause is None else {"by": channel.pause.by, "since": channel.pause.since}}
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
     """Print a line for people."""
     output.console.print(escape(text), soft_wrap=True)
 

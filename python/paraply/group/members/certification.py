@@ -127,9 +127,9 @@ class Certification:
             True if a collection ran with a grown stable set.
         """
         self._reports[message.sender.name] = message.executed
-        told = [self._reports.get(member.name) for member in view.members]
-        stable = told[0] if told else None
-        for executed in told[1:]:
+        reported = [self._reports.get(member.name) for member in view.members]
+        stable = reported[0] if reported else None
+        for executed in reported[1:]:
             stable = None if stable is None or executed is None else stable & executed
         if stable is None:
             return False

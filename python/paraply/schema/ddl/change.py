@@ -89,12 +89,12 @@ class AlterTable:
         new: Definition after the statement; under another name if the statement renamed the table.
         column_renames: New column name to old column name, for renamed columns only.
         added: Names of new columns, including columns that were dropped and added again.
-        consequence: Whether the only reason is the change of another table, such as the rename of a parent.
+        consequence: True if the only reason is the change of another table, such as the rename of a parent.
         unlogged: Action on whole partitions or files that changes rows without logging them, such as ``DROP PARTITION``; else empty.
         with_tables: Database and name of other tables from which the statement takes rows.
-        pads_char: Whether a CHAR was read with the spaces up to its length, if it became another type.
-        strict: Whether a value that does not fit the new type of its column was an error; otherwise the server changed it.
-        ignores: Whether the statement was ALTER IGNORE, which drops rows that violate a key, a check or the partitions, without logging it.
+        pads_char: True if a CHAR was read with the spaces up to its length, if it became another type.
+        strict: True if a value that does not fit the new type of its column was an error; otherwise the server changed it.
+        ignores: True if the statement was ALTER IGNORE, which drops rows that violate a key, a check or the partitions, without logging it.
     """
 
     old: Table
@@ -117,7 +117,7 @@ class Unknown:
         reason: The reason, for the report.
         tables: Tables that became unknown, as pairs of database and name.
         databases: Databases with all tables unknown.
-        everything: Whether all tables are unknown.
+        everything: True if all tables are unknown.
     """
 
     reason: str

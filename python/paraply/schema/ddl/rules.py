@@ -26,14 +26,14 @@ class Rules:
     """The parsing rules of one statement.
 
     Attributes:
-        mariadb: Whether a MariaDB server ran the statement.
+        mariadb: True if a MariaDB server ran the statement.
         version: Version of the server.
         sql_mode: The bit set of ``sql_mode``.
         server_collation: Default collation of databases; None if not known.
         utf8mb4_collation: Default collation of utf8mb4 (MySQL).
         charset_collations: Default collations of other character sets, if the log has them (MariaDB 11.2 and later). Character sets missing
             in it have their compiled defaults.
-        explicit_timestamp: Whether TIMESTAMP columns are nullable by default; None if not known.
+        explicit_timestamp: True if TIMESTAMP columns are nullable by default; None if not known.
         client_charset: Character set of the statement's text; None if not known.
         connection_charset: Character set to which the server converts literals; None if it does not convert them, or if not known.
         time_zone: The session's ``time_zone``; None if the log does not hold it.

@@ -185,7 +185,7 @@ class StatementKind:
         Args:
             user: The invoker.
             host: The invoker's host.
-            mariadb: Whether the server is a MariaDB.
+            mariadb: True if the server is a MariaDB.
         """
         account = f"{_quoted(user)}@{_quoted(host)}" if host or not mariadb else _quoted(user)
         if (self.verb, self.object) == ("ALTER", "EVENT") and self.definer is None:

@@ -120,12 +120,12 @@ class AlterTableStatement:
         actions: Changes of the definition.
         options: Table options in the statement.
         rename: New name of the table.
-        if_exists: Whether the table may be missing.
+        if_exists: True if the table may be missing.
         taken: MariaDB's CONVERT TABLE ... TO PARTITION: the table that becomes a partition of this one.
         made: MariaDB's CONVERT PARTITION ... TO TABLE: the table that a partition of this one becomes.
         unlogged: Action on whole partitions or files that changes rows without logging them, such as ``DROP PARTITION``; else empty.
         exchanged: The table of EXCHANGE PARTITION ... WITH TABLE.
-        single: Whether it is an ALTER TABLE with one action and nothing else, not even ALGORITHM.
+        single: True if it is an ALTER TABLE with one action and nothing else, not even ALGORITHM.
         ignores: ALTER IGNORE: the server changes values that do not fit, regardless of sql_mode, and drops rows that violate a constraint.
     """
 

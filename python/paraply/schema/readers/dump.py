@@ -188,7 +188,7 @@ def read_dump(
 
     Args:
         path: The dump; UTF-8 text.
-        mariadb: Whether the dump is of a MariaDB server; if None, it is determined from the dump's header.
+        mariadb: True if the dump is of a MariaDB server; if None, it is determined from the dump's header.
         version: Version of that server; if None, it is determined from the dump's header.
         database: Database of statements before the first USE, because a dump of a single database does not name it.
         context: Status variables for parsing the statements, such as ``charset`` for the default collation.

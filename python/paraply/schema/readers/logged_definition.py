@@ -41,7 +41,7 @@ def logged_definition(table_map: FullTableMap, *, mariadb: bool) -> Table | None
 
     Args:
         table_map: The log's event.
-        mariadb: Whether a MariaDB server wrote the log.
+        mariadb: True if a MariaDB server wrote the log.
     """
     rules = Rules(mariadb=mariadb)
     columns = [_column(logged, rules) for logged in table_map.columns]

@@ -74,7 +74,7 @@ def mismatch(table: Table, table_map: TableMapLike, *, mariadb: bool = False) ->
     Args:
         table: The definition, from the log's own DDL, a dump or the target.
         table_map: The log's event.
-        mariadb: Whether a MariaDB server wrote the log.
+        mariadb: True if a MariaDB server wrote the log.
     """
     columns = table_map.columns
     if len(columns) != len(table.columns):
@@ -165,7 +165,7 @@ def settle(table: Table, table_map: TableMapLike, *, mariadb: bool = False) -> T
     Args:
         table: A definition with the column count of the log.
         table_map: The log's event.
-        mariadb: Whether a MariaDB server wrote the log.
+        mariadb: True if a MariaDB server wrote the log.
     """
     if len(table.columns) != len(table_map.columns):
         return table

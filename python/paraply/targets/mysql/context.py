@@ -45,7 +45,7 @@ def session_settings(*, hidden: bool, lock_wait: int = 2) -> list[str]:
     """Return the SQL settings of a session that applies.
 
     Args:
-        hidden: Whether the session stays out of the target's binlog.
+        hidden: True if the session stays out of the target's binlog.
         lock_wait: Time limit for waiting for a row lock, in seconds (R24: short).
     """
     settings = [

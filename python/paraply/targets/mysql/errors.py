@@ -217,7 +217,7 @@ def connect_error(error: ParaplyError, url: str, *, tls: bool = True) -> Paraply
     Args:
         error: Exception of the native connection.
         url: The target without its password.
-        tls: Whether TLS was tried.
+        tls: True if TLS was tried.
     """
     if isinstance(error, ServerError):
         hint = _CONNECT.get(error.code, "")

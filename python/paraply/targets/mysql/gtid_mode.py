@@ -40,10 +40,10 @@ class Facts:
     """The properties of the target that determine the mode.
 
     Attributes:
-        gtids: Whether the target uses GTIDs (MariaDB always does).
-        log_bin: Whether the target writes a binlog.
+        gtids: True if the target uses GTIDs (MariaDB always does).
+        log_bin: True if the target writes a binlog.
         replicas: Number of replicas that read from the target.
-        group_member: Whether the target is a member of a running Group Replication group.
+        group_member: True if the target is a member of a running Group Replication group.
         blind: The missing privilege for detecting replicas and group membership; None if nothing is missing.
     """
 
@@ -121,25 +121,25 @@ class GtidMode:
     """Base class, and mode ``none`` without GTIDs: an ordinary writer, logged under GTIDs of the target's own."""
 
     name: Literal["record", "preserve", "none"] = "none"
-    #: Whether several transactions may become one commit.
+    #: True if several transactions may become one commit.
     merges = True
-    #: Whether each transaction writes its progress as a row; otherwise the target's GTIDs are the progress.
+    #: True if each transaction writes its progress as a row; otherwise the target's GTIDs are the progress.
     writes_progress = True
-    #: Whether the replay stays out of the target's binlog.
+    #: True if the replay stays out of the target's binlog.
     hidden = False
-    #: Whether the progress can hold gaps: a committed transaction after an uncommitted one.
+    #: True if the progress can hold gaps: a committed transaction after an uncommitted one.
     holds_gaps = True
-    #: Whether a DDL runs under its own GTID, and the server records both together (MySQL 8.0).
+    #: True if a DDL runs under its own GTID, and the server records both together (MySQL 8.0).
     ddl_under_gtid = False
-    #: Whether the parts of XA transactions are logged under their own GTIDs, so that the GTIDs show whether a part is done.
+    #: True if the parts of XA transactions are logged under their own GTIDs, so that the GTIDs show whether a part is done.
     xa_under_gtid = False
-    #: Whether the server's own replication applies, on MariaDB.
+    #: True if the server's own replication applies, on MariaDB.
     by_replication = False
     #: Number of statements that ``start`` and ``start_again`` return for a log with GTIDs.
     statements_before = (1, 1)
     #: Remark about the mode for the user.
     note = ""
-    #: Whether the mode that the plan prefers is not possible; the note says why.
+    #: True if the mode that the plan prefers is not possible; the note says why.
     is_fallback = False
 
     @property
@@ -195,8 +195,8 @@ class _MySqlMode(GtidMode):
     """MySQL with GTIDs on.
 
     Args:
-        atomic_ddl: Whether the server records a DDL and its GTID together.
-        has_gtids: Whether the log's transactions carry GTIDs.
+        atomic_ddl: True if the server records a DDL and its GTID together.
+        has_gtids: True if the log's transactions carry GTIDs.
     """
 
     def __init__(self, *, atomic_ddl: bool, has_gtids: bool = True) -> None:
@@ -287,7 +287,7 @@ class MariaDbPreserve(GtidMode):
     """Mode ``preserve`` on MariaDB: each transaction is logged under its own GTID; the binlog's position is the progress.
 
     Args:
-        live: Whether the source is a live server, and so another one. What the target wrote itself in a domain of the source is no
+        live: True if the source is a live server, and so another one. What the target wrote itself in a domain of the source is no
             progress then.
     """
 

@@ -15,7 +15,7 @@ _NAMED = 5
 
 
 def scheduled_events(connection: Connection) -> tuple[bool, list[str]]:
-    """Return whether the server runs events, and a note that names the events that it would run during a replay.
+    """Return True if the server runs events, and a note that names the events that it would run during a replay.
 
     Args:
         connection: A connection to the server. Events of a database without the privilege EVENT are not visible and not named.

@@ -49,7 +49,7 @@ class MySqlSession:
         """Number of the session's progress row."""
         self._format: bytes | None = None
         self._open: Block | None = None
-        #: Whether the settings of the mode's ``start`` are still in force.
+        #: True if the settings of the mode's ``start`` are still in force.
         self._left = False
 
     @property

@@ -178,9 +178,9 @@ class MySqlTarget:
 
     def left_prepared(self) -> list[str]:
         """Return the XA transactions of the log that are prepared and not ended."""
-        ours = [part.xid for part in self._read(self.context.xa.read) if part.state == PREPARED]
-        held = self._read(prepared_xids) if ours else frozenset()
-        return [xid for xid in ours if xid in held]
+        recorded = [part.xid for part in self._read(self.context.xa.read) if part.state == PREPARED]
+        held = self._read(prepared_xids) if recorded else frozenset()
+        return [xid for xid in recorded if xid in held]
 
     def held_xids(self) -> frozenset[str]:
         """Return the XA transactions that the server holds prepared, or that earlier runs left out, using a connection of its own."""
@@ -432,7 +432,7 @@ class MySqlTarget:
 def _read_progress(
     control: Connection, plan: ApplyPlan, channel: ChannelContext, stored: StoredProgress
 ) -> tuple[Progress, ProgressLedger]:
-    """Return what the target holds, and the ledger that goes on from there; moves the progress into the channel's row."""
+    """Return the progress that the target holds, and the ledger that goes on from there; moves the progress into the channel's row."""
     if not plan.has_gtids:
         places, nothing = stored.places(), GtidSet("")
         channel.store.consolidate(control, replace(stored, file=places.file, position=places.offset), places.text())

@@ -216,8 +216,8 @@ class EmbeddedPostgres:
             raise UsageError(f"{self.folder} is not a folder")
         if not self.folder.parent.is_dir():
             raise UsageError(f"the folder {self.folder.parent} does not exist")
-        ours = self.folder / "PG_VERSION"
-        if self.folder.exists() and not ours.exists() and any(self.folder.iterdir()):
+        version_file = self.folder / "PG_VERSION"
+        if self.folder.exists() and not version_file.exists() and any(self.folder.iterdir()):
             raise UsageError(f"{self.folder} holds other files; give an empty folder or one that paraply created")
 
 

@@ -41,8 +41,8 @@ class CarriedKey:
     Attributes:
         name: Name of the key on the source.
         columns: Columns in order, with their names in the target.
-        primary: Whether the key is the primary key.
-        unique: Whether the key is unique.
+        primary: True if the key is the primary key.
+        unique: True if the key is unique.
     """
 
     name: str

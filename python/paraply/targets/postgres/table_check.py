@@ -47,7 +47,7 @@ def check_counterpart(connection: PgConnection, table: Table, *, incomplete: boo
     Args:
         connection: Any connection to the target.
         table: The source's table.
-        incomplete: Whether the log may omit generated columns of changed rows.
+        incomplete: True if the log may omit generated columns of changed rows.
 
     Raises:
         SchemaMismatch: The table is missing or differs, or values of a generated column cannot be determined.

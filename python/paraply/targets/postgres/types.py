@@ -66,8 +66,8 @@ class ColumnMapping:
         name: Name of the column on source and target.
         kind: Format of the values: a name known to ``Kind::from_name`` of the native renderer.
         sql_type: Type in the target, in the spelling of PostgreSQL's ``format_type``.
-        nullable: Whether NULL may be stored.
-        generated: Whether the source computes the column; the target stores its values.
+        nullable: True if NULL may be stored.
+        generated: True if the source computes the column; the target stores its values.
         charset: Character set of text; None if unknown, so that the log must have it.
         length: Width of BINARY, to which values are padded; maximum characters of CHAR and VARCHAR.
         labels: Labels of ENUM and SET.
@@ -109,7 +109,7 @@ class TableMapping:
         keys: Keys that identify a row, as column indexes, best first: the primary key, then unique keys without nullable
             columns. A key on prefixes counts with its whole columns.
         other_keys: Unique keys with nullable columns.
-        cascades_delete: Whether deleting a row changes rows of other tables on the source.
+        cascades_delete: True if deleting a row changes rows of other tables on the source.
         cascades_update: Indexes of the columns whose updates change rows of other tables on the source.
         is_alone: True if the target may hold several rows with one value of the best key, so that a statement may change one row only.
     """

@@ -29,7 +29,7 @@ class LeftOut:
     transaction knows that its end has nothing to commit.
 
     Args:
-        checked: Whether all parts in the logs were checked before the first write, and none has rows to apply.
+        checked: True if all parts in the logs were checked before the first write, and none has rows to apply.
         channel: Name of the channel.
         prepared: XIDs that an earlier run stored.
     """

@@ -122,7 +122,7 @@ class PlaceLedger(ProgressLedger):
     Args:
         places: Positions that are committed at the start.
         nothing: An empty GTID set.
-        ordered: Whether commits are in order, so that only gaps of an earlier run are kept.
+        ordered: True if commits are in order, so that only gaps of an earlier run are kept.
     """
 
     def __init__(self, places: FilePositions, nothing: GtidSet, *, ordered: bool) -> None:

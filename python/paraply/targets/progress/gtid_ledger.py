@@ -94,7 +94,7 @@ class ProgressLedger:
 
     Args:
         executed: GTIDs that are committed at the start.
-        has_gtids: Whether the log has GTIDs; else the texts are empty.
+        has_gtids: True if the log has GTIDs; else the texts are empty.
     """
 
     def __init__(self, executed: GtidSet, *, has_gtids: bool) -> None:
@@ -170,8 +170,8 @@ def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLed
 
     Args:
         executed: GTIDs that are committed at the start.
-        mariadb: Whether the GTIDs are MariaDB's.
-        gaps: Whether blocks may commit before older ones.
+        mariadb: True if the GTIDs are MariaDB's.
+        gaps: True if blocks may commit before older ones.
     """
     if mariadb and (gaps or executed.beyond):
         return GapLedger(executed)

@@ -54,7 +54,7 @@ def other_arguments(
 
 
 def _difference(stored: str, given: str) -> str:
-    """Return what differs between two fingerprints, as far as they tell: the server is readable, everything else is one digest.
+    """Return the differences between two fingerprints, as far as they tell: the server is readable, everything else is one digest.
 
     >>> _difference("1 mariadb server-id 1 a1b2", "1 mariadb server-id 2 a1b2")
     'other logs (of mariadb server-id 1, not of mariadb server-id 2)'

@@ -76,7 +76,7 @@ def needed_grant(kind: StatementKind, *, mariadb: bool) -> str:
 
     Args:
         kind: The statement.
-        mariadb: Whether the target is a MariaDB.
+        mariadb: True if the target is a MariaDB.
 
     >>> from paraply.schema.ddl.rules import Rules
     >>> texts = ("DROP ROLE r", "GRANT SELECT ON shop.* TO r", "REVOKE ALL ON *.* FROM 'to'@'%'", "GRANT `on` TO a@b, c")

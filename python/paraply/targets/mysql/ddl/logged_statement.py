@@ -90,7 +90,7 @@ def read_statement(
         log: The format of the log.
         server: The target.
         collations: The target's collations.
-        has_rows: Whether its transaction has rows, as that of a CREATE TABLE ... SELECT.
+        has_rows: True if its transaction has rows, as that of a CREATE TABLE ... SELECT.
 
     Raises:
         LogNotUnderstood: The target cannot run the statement with the same effect as on the source.

@@ -397,7 +397,7 @@ def decide_pending(connection: Connection, pending: PendingDdl, decision: str | 
         connection: Any connection to the target.
         pending: The record of its start.
         decision: The user's answer: ``done``, ``not-done`` or None.
-        logged: Whether the target's own binlog contains the statement.
+        logged: True if the target's own binlog contains the statement.
 
     Raises:
         DdlUndecided: The catalog does not show it, and the user gave no answer.

@@ -60,7 +60,7 @@ class TargetColumn:
         declared: The declaration, for example ``int unsigned``.
         type_code: Type code in a table-map event; None for a type unknown to this version.
         metadata: Metadata in a table-map event.
-        unsigned: Whether a number is UNSIGNED.
+        unsigned: True if a number is UNSIGNED.
         charset: Character set, or None.
     """
 
@@ -121,7 +121,7 @@ def without_hidden(log: list[ColumnInfo], own: int, hashed: int, *, versioned: b
         log: All columns of a table map.
         own: Number of columns that the target's table shows.
         hashed: Number of its unique keys with a hash.
-        versioned: Whether the table is system-versioned.
+        versioned: True if the table is system-versioned.
     """
     behind = log[own:]
     times = 2 if versioned and len(behind) == hashed + 2 else 0
@@ -138,7 +138,7 @@ def may_end_in_hidden(log: list[ColumnInfo], version: tuple[int, int, int], *, m
     Args:
         log: All columns of a table map.
         version: Version of the server that wrote the log.
-        mariadb: Whether it was a MariaDB.
+        mariadb: True if it was a MariaDB.
     """
     if not log or log[-1].name is not None:
         return False
@@ -160,7 +160,7 @@ def check_extra(table: str, name: object, expression: object, nullable: object, 
         expression: Its generation expression, as in information_schema.
         nullable: ``YES`` if NULL may be stored.
         default: Its default; None for none.
-        mariadb: Whether the target is a MariaDB.
+        mariadb: True if the target is a MariaDB.
 
     Raises:
         SchemaMismatch: The column needs a value, or would get a wrong one.
@@ -190,12 +190,12 @@ def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn
     advice = "bring the target's tables to the state that they had where the log begins"
     if len(log) != len(target):
         raise SchemaMismatch(f"the table has {len(log)} columns in the log and {len(target)} on the target: {advice}", table=table)
-    for number, (ours, theirs) in enumerate(zip(log, target, strict=True), 1):
-        difference = _difference(ours, theirs, charset_of)
+    for number, (logged, held) in enumerate(zip(log, target, strict=True), 1):
+        difference = _difference(logged, held, charset_of)
         if difference is not None:
-            if "utf8" in (theirs.charset or ""):
+            if "utf8" in (held.charset or ""):
                 advice += f"; {_OLD_MODE}"
-            raise SchemaMismatch(f"column {number} ({theirs.name} {theirs.declared} on the target) differs from the log's:"
+            raise SchemaMismatch(f"column {number} ({held.name} {held.declared} on the target) differs from the log's:"
                                  f" {difference}; {advice}", table=table)  # fmt: skip
 
 

@@ -34,7 +34,7 @@ class DefinitionChecker:
         engines: The target's spelling of the engines it knows, by the name in lower case.
         char_bytes: Bytes of the longest character, by character set.
         databases: Default character set of the databases that the target holds already.
-        keeps_utf8: Whether utf8 is a name of utf8mb3 on the target.
+        keeps_utf8: True if utf8 is a name of utf8mb3 on the target.
     """
 
     server: ServerKind
@@ -84,8 +84,8 @@ class DefinitionChecker:
         columns = [self._column(table, column) for column in table.columns]
         logged = forecast.table_map.columns
         if len(logged) == len(columns):  # else the log has hidden columns too, or the definition is not known well enough
-            known = [(ours, theirs) for ours, theirs in zip(logged, columns, strict=True) if theirs is not None]
-            compare_columns(forecast.name, [ours for ours, _ in known], [theirs for _, theirs in known], collations.charset)
+            known = [(logged_column, held) for logged_column, held in zip(logged, columns, strict=True) if held is not None]
+            compare_columns(forecast.name, [logged_column for logged_column, _ in known], [held for _, held in known], collations.charset)
 
     def _column(self, table: Table, column: Column) -> TargetColumn | None:
         """Return the column that the target will have; None if that depends on more than the definition."""

@@ -49,7 +49,7 @@ def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> 
     Args:
         connection: To the target.
         plan: Plan of the apply.
-        tables: Whether to read the tables' definitions too.
+        tables: True to read the tables' definitions too.
 
     Raises:
         UsageError: The target would refuse the apply.

@@ -55,7 +55,7 @@ class Grants:
     """The privileges in SHOW GRANTS, including the privileges of active roles.
 
     Attributes:
-        known: Whether all lines were parsed; if not, no user is refused here, and the server itself reports a missing privilege.
+        known: True if all lines were parsed; if not, no user is refused here, and the server itself reports a missing privilege.
         everywhere: Privileges on ``*.*``.
         databases: Patterns of databases' names, with the privileges on them.
         tables: Database and table, with the privileges on the table.

@@ -41,7 +41,7 @@ class StandingObjects:
         databases: Names of the databases.
         tables: (database, table) pairs.
         unsure: Pairs that may exist or not.
-        knows_missing: Whether a name that is not in ``tables`` and ``unsure`` is no table for certain.
+        knows_missing: True if a name that is not in ``tables`` and ``unsure`` is no table for certain.
     """
 
     databases: set[str]

@@ -271,7 +271,7 @@ def hidden_refusal(table: str, *, has_gtids: bool) -> SchemaMismatch:
 
     Args:
         table: ``database.table``.
-        has_gtids: Whether the log has GTIDs, without which ``--via replication`` does not take it.
+        has_gtids: True if the log has GTIDs, without which ``--via replication`` does not take it.
 
     >>> str(hidden_refusal("shop.t", has_gtids=False)).partition("only: ")[2]
     'leave the table out with --exclude-table, and copy it otherwise; the log has no GTIDs, as --via replication needs (table shop.t)'

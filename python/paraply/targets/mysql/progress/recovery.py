@@ -39,7 +39,7 @@ def settle_at_start(
         stored = replace(stored, pending_ddl=None)
         notes.append(f"the statement before {pending.file}:{pending.position} counts as {'done' if done else 'not done'}")
     for part in context.xa.read(control):
-        if part.under_way:
+        if part.in_progress:
             done = came_through(context, control, part)
             if done:
                 stored = _count_as_done(context, control, stored, plan, part)
@@ -56,7 +56,7 @@ def settle_block(context: MySqlContext, connection: Connection, block: Block, st
         True if the block is done; None if there is no record of the block.
     """
     pending = stored.pending_ddl
-    parts = [part for part in context.xa.read(connection) if part.under_way and part.ordinal == block.ordinal]
+    parts = [part for part in context.xa.read(connection) if part.in_progress and part.ordinal == block.ordinal]
     if (pending is None or pending.ordinal != block.ordinal) and not parts:
         return None
     query_each(connection, session_settings(hidden=context.mode.keeps_out))

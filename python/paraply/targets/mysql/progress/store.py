@@ -84,7 +84,7 @@ class PendingDdl:
         position: Offset after the statement.
         database: Database of the CREATE or DROP; None for other statements.
         table: Table of the CREATE or DROP; None if it creates or drops a database.
-        existed: Whether the table or database existed before the statement.
+        existed: True if the table or database existed before the statement.
     """
 
     ordinal: int

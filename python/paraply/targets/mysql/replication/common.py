@@ -147,7 +147,7 @@ class ChannelFault:
     Attributes:
         error: Error that the server reports.
         gtid: Failed transaction, if the server reports it.
-        receiving: Whether the receiver has stopped, and not the applier.
+        receiving: True if the receiver has stopped, and not the applier.
     """
 
     error: ServerError
@@ -164,7 +164,7 @@ class ChannelWorker:
         applying: GTID of the current transaction; empty for none.
         retries: Retries of the current transaction.
         last: GTID of the last applied transaction.
-        busy: Whether it applies a transaction; MariaDB does not name that.
+        busy: True if it applies a transaction; MariaDB does not name that.
     """
 
     connection_id: int

@@ -40,7 +40,7 @@ class _Table:
         written: Columns that are not generated.
         key: The primary key.
         timestamp: Column with the time of the last write.
-        computes: Whether the target computes stored or indexed columns again.
+        computes: True if the target computes stored or indexed columns again.
     """
 
     name: str

@@ -46,8 +46,8 @@ class UniqueKey:
 
     Attributes:
         columns: Columns in the order of the key.
-        unique: Whether the key is unique.
-        indexed: Whether an index supports a lookup by the key.
+        unique: True if the key is unique.
+        indexed: True if an index supports a lookup by the key.
     """
 
     columns: tuple[KeyColumn, ...]
@@ -261,47 +261,47 @@ class RowFinder:
         if not parts:
             return FoundRow(table)
         parent = f"{parts[0][1]}.{parts[0][2]}"
-        ours = f"{database}.{child}" if code in NO_PARENT else parent
+        here = f"{database}.{child}" if code in NO_PARENT else parent
         own, far = (0, 3) if code in NO_PARENT else (3, 0)
-        keys = self._table(ours)
+        keys = self._table(here)
         if keys is None:
-            return FoundRow(ours)
+            return FoundRow(here)
         others = TableKeys.read(self._connection, *((parts[0][1], parts[0][2]) if code in NO_PARENT else (database, child)))
         link = _Link(
             UniqueKey(tuple(c for part in parts for c in keys.columns if c.name == part[own]), unique=False),
             UniqueKey(tuple(c for part in parts for c in others.columns if c.name == part[far]), unique=False),
         )
-        rows = self._rows(keys, link.ours.columns)
-        if code in NO_PARENT and len(link.theirs.columns) < len(link.ours.columns):
-            row = next((row for row in rows if None not in (link.ours.values(row.after) or (None,))), None)
+        rows = self._rows(keys, link.here.columns)
+        if code in NO_PARENT and len(link.there.columns) < len(link.here.columns):
+            row = next((row for row in rows if None not in (link.here.values(row.after) or (None,))), None)
             hint = (
-                f"; the foreign key {constraint} of {ours} refers to {parent}, which is not in the target or has no such column: load that"
+                f"; the foreign key {constraint} of {here} refers to {parent}, which is not in the target or has no such column: load that"
                 " table too, or drop the foreign key in the target"
             )
-            return FoundRow(ours, self._named(keys, rows, row), hint)
+            return FoundRow(here, self._named(keys, rows, row), hint)
         row = self._orphan(others, link, rows) if code in NO_PARENT else self._referred(others, link, rows)
-        return FoundRow(ours, self._named(keys, rows, row))
+        return FoundRow(here, self._named(keys, rows, row))
 
     def _orphan(self, parents: TableKeys, link: _Link, rows: list[_Row]) -> _Row | None:
         """Return the first row whose parent neither exists nor is inserted by the transaction."""
-        answers = self._stand(parents, link.theirs, self._not_null(link.ours, (row.after for row in rows)))
-        changes = self._block.changes(parents.database, parents.table, [c.position for c in link.theirs.columns], _MOST_ROWS)
-        made = self._not_null(link.theirs, (after for _, after in changes))
+        answers = self._stand(parents, link.there, self._not_null(link.here, (row.after for row in rows)))
+        changes = self._block.changes(parents.database, parents.table, [c.position for c in link.there.columns], _MOST_ROWS)
+        made = self._not_null(link.there, (after for _, after in changes))
         for row in rows:
-            value = link.ours.values(row.after)
+            value = link.here.values(row.after)
             if value is not None and None not in value and not answers.get(value, True) and value not in made:
                 return row
         return None
 
     def _referred(self, children: TableKeys, link: _Link, rows: list[_Row]) -> _Row | None:
         """Return the first removed row with children that the transaction does not remove."""
-        answers = self._stand(children, link.theirs, self._not_null(link.ours, (row.before for row in rows)))
-        changes = self._block.changes(children.database, children.table, [c.position for c in link.theirs.columns], _MOST_ROWS)
-        gone = self._not_null(link.theirs, (before for before, _ in changes))
+        answers = self._stand(children, link.there, self._not_null(link.here, (row.before for row in rows)))
+        changes = self._block.changes(children.database, children.table, [c.position for c in link.there.columns], _MOST_ROWS)
+        gone = self._not_null(link.there, (before for before, _ in changes))
         candidates = []
         for row in rows:
-            value = link.ours.values(row.before)
-            if value is not None and answers.get(value, False) and link.ours.values(row.after) != value:
+            value = link.here.values(row.before)
+            if value is not None and answers.get(value, False) and link.here.values(row.after) != value:
                 if value not in gone:
                     return row
                 candidates.append(row)
@@ -336,8 +336,8 @@ class RowFinder:
 class _Link(NamedTuple):
     """A foreign key: its columns in the table of the error, and its columns in the other table."""
 
-    ours: UniqueKey
-    theirs: UniqueKey
+    here: UniqueKey
+    there: UniqueKey
 
 
 def _batches(values: list[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

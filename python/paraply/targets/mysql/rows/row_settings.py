@@ -28,7 +28,7 @@ def of_equal_settings(block: Block, server: ServerKind, *, matter: bool) -> Iter
     Args:
         block: A block of rows.
         server: The target.
-        matter: Whether rows of the block depend on the settings.
+        matter: True if rows of the block depend on the settings.
 
     Raises:
         LogNotUnderstood: The target cannot take over a setting.

@@ -29,7 +29,7 @@ class KeyColumn:
         position: Index in the row image.
         name: The name.
         data_type: Name of the type, such as ``int``.
-        unsigned: Whether a number is UNSIGNED.
+        unsigned: True if a number is UNSIGNED.
         length: Maximum length in characters, or in bytes for a binary column.
         charset: Character set, or None.
     """

@@ -64,9 +64,9 @@ class XaRunner:
         self._context = context
         self._session = session
         self._slot = slot
-        #: Whether the statement that makes the part durable was sent. From then on, only the target knows the outcome.
+        #: True if the statement that makes the part durable was sent. From then on, only the target knows the outcome.
         self.sent = False
-        #: Whether the part was applied as a transaction without rows, which the session has acknowledged.
+        #: True if the part was applied as a transaction without rows, which the session has acknowledged.
         self.recorded = False
 
     def run(self, block: Block) -> None:

@@ -21,7 +21,7 @@ __all__ = ["COMMITTING", "LEFT_OUT", "PREPARED", "PREPARING", "ROLLING_BACK", "X
 
 PREPARING, PREPARED, LEFT_OUT = "preparing", "prepared", "left out"
 COMMITTING, ROLLING_BACK = "committing", "rolling back"
-_UNDER_WAY = (PREPARING, COMMITTING, ROLLING_BACK)
+_IN_PROGRESS = (PREPARING, COMMITTING, ROLLING_BACK)
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS paraply.xa (
   channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'name of the channel',
@@ -62,9 +62,9 @@ class XaPart:
         return cls(xid, state, block.ordinal, block.first_gtid, block.end_file, block.end_offset)
 
     @property
-    def under_way(self) -> bool:
+    def in_progress(self) -> bool:
         """True if the part was begun and is not known to have ended."""
-        return self.state in _UNDER_WAY
+        return self.state in _IN_PROGRESS
 
 
 class XaStore:

@@ -22,7 +22,7 @@ _DIGITS = {"tinyint": (3, 3), "smallint": (5, 5), "mediumint": (7, 8), "int": (1
 #: Largest number of bytes in each type.
 _BYTES = {"tinyblob": 255, "blob": 65535, "mediumblob": 16777215, "longblob": 4294967295}
 #: Guaranteed and largest number of characters in each type.
-_ROOM = {
+_CAPACITIES = {
     "tinytext": (63, 255),
     "text": (16383, 65535),
     "mediumtext": (4194303, 16777215),
@@ -39,7 +39,7 @@ def keeps_values(old: Column, new: Column, *, strict: bool) -> bool:
     Args:
         old: The source's column before the change.
         new: The source's column after the change.
-        strict: Whether the statement ran under a strict sql_mode.
+        strict: True if the statement ran under a strict sql_mode.
 
     >>> from paraply.schema.model import Column
     >>> number, unsigned = Column("n", "int"), Column("n", "int", unsigned=True)
@@ -54,10 +54,10 @@ def keeps_values(old: Column, new: Column, *, strict: bool) -> bool:
         return False
     if old.type in _FRACTIONS and new.type in _FRACTIONS and (new.scale or 0) < (old.scale or 0):
         return False
-    return strict or _has_room(old, new)
+    return strict or _fits(old, new)
 
 
-def _has_room(old: Column, new: Column) -> bool:
+def _fits(old: Column, new: Column) -> bool:
     """Return True if every value of the old type fits into the new one."""
     if (old.type, old.length, old.scale, old.unsigned, old.charset) == (new.type, new.length, new.scale, new.unsigned, new.charset):
         return set(old.labels) <= set(new.labels)
@@ -65,16 +65,16 @@ def _has_room(old: Column, new: Column) -> bool:
         more = _BITS[new.type] - _BITS[old.type]
         return more >= 0 if old.unsigned == new.unsigned else more > 0 and old.unsigned
     if _is_number(old):
-        return _has_room_for_numbers(old, new)
+        return _fits_numbers(old, new)
     if old.charset not in (new.charset, None) and new.charset != "utf8mb4":
         return False
-    bytes_before, bytes_after = _byte_room(old), _byte_room(new)
+    bytes_before, bytes_after = _most_bytes(old), _most_bytes(new)
     if bytes_before is not None and bytes_after is not None:
         return bytes_before <= bytes_after
-    room = _room(new)
-    if room is not None:
-        longest = _longest_label(old) if old.labels else (_room(old) or (0, room[0] + 1))[1]
-        return longest <= room[0]
+    capacity = _capacity(new)
+    if capacity is not None:
+        longest = _longest_label(old) if old.labels else (_capacity(old) or (0, capacity[0] + 1))[1]
+        return longest <= capacity[0]
     if (old.type, new.type) in {("date", "datetime"), ("year", "smallint"), ("year", "mediumint"), ("year", "int"), ("year", "bigint")}:
         return True
     return old.type in _FRACTIONS and old.type == new.type
@@ -84,7 +84,7 @@ def _is_number(column: Column) -> bool:
     return column.type in _BITS or column.type in {"decimal", "float", "double"}
 
 
-def _has_room_for_numbers(old: Column, new: Column) -> bool:
+def _fits_numbers(old: Column, new: Column) -> bool:
     """Return True if a type other than a shorter or longer integer holds every number of the old type."""
     if new.unsigned and not old.unsigned:
         return False
@@ -96,8 +96,8 @@ def _has_room_for_numbers(old: Column, new: Column) -> bool:
     whole = (old.length or 10) - scale if old.type == "decimal" else _DIGITS[old.type][old.unsigned]
     if new.type == "decimal":
         return (new.length or 10) - (new.scale or 0) >= whole and (new.scale or 0) >= scale
-    room = _room(new)
-    return room is not None and max(whole, 1) + (scale and scale + 1) + (not old.unsigned) <= room[0]
+    capacity = _capacity(new)
+    return capacity is not None and max(whole, 1) + (scale and scale + 1) + (not old.unsigned) <= capacity[0]
 
 
 def _longest_label(column: Column) -> int:
@@ -107,19 +107,19 @@ def _longest_label(column: Column) -> int:
     return max(map(len, column.labels))
 
 
-def _byte_room(column: Column) -> int | None:
+def _most_bytes(column: Column) -> int | None:
     """Return the largest number of bytes in a column of bytes, or None for other types."""
     if column.type in {"binary", "varbinary"} or (column.charset == "binary" and column.type in {"char", "varchar"}):
         return 1 if column.length is None else column.length
     return _BYTES.get(column.type)
 
 
-def _room(column: Column) -> tuple[int, int] | None:
+def _capacity(column: Column) -> tuple[int, int] | None:
     """Return the guaranteed and the largest number of characters in a text column, or None for other types."""
     if column.type in {"char", "varchar"}:
         length = 1 if column.length is None else column.length
         return length, length
-    return _ROOM.get(column.type)
+    return _CAPACITIES.get(column.type)
 
 
 def retype(old: ColumnMapping, new: ColumnMapping) -> str | None:
