@@ -12,7 +12,7 @@ from conventions.repository import ROOT
 
 from paraply._native import decode_text
 from paraply.logs.client_charset import client_charset
-from paraply.schema.codecs import CLIENT_CODECS
+from paraply.schema.collations import CLIENT_CODECS
 from paraply.targets.postgres.types import CHARSETS, SINGLE_BYTE
 
 CORE = ROOT / "rust" / "core" / "src" / "collation" / "charset.rs"

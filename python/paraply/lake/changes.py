@@ -11,8 +11,8 @@ from paraply.errors import LogNotUnderstood, SchemaMismatch
 from paraply.lake.columns import LakeColumns, lake_columns
 from paraply.lake.selection import wants
 from paraply.logs.feed import Feed, FeedItem, FeedLimits, FeedRules
-from paraply.schema.cascades import logs_cascades
 from paraply.schema.catalog import SchemaCatalog
+from paraply.schema.ddl.rules import logs_cascades
 from paraply.schema.readers.table_map import mismatch
 from paraply.wording import table_option
 

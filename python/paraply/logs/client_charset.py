@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paraply.schema.codecs import CLIENT_CODECS
+from paraply.schema.collations import CLIENT_CODECS
 
 __all__ = ["ClientCharset", "client_charset"]
 

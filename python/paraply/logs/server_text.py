@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paraply.schema.ddl.server_layout import NAME_OF_SERVER, PLACE_OF_SERVER, TABLE_OF_SERVER
+from paraply.schema.ddl.lexer import NAME_OF_SERVER, PLACE_OF_SERVER, TABLE_OF_SERVER
 
 if TYPE_CHECKING:
     from paraply.logs.client_charset import ClientCharset

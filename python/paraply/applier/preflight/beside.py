@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogError, UsageError
-from paraply.schema.cascades import logs_cascades
+from paraply.schema.ddl.rules import logs_cascades
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,7 +19,7 @@ from paraply.applier.preflight.xa import XaFound, check_xa, find_ahead
 from paraply.applier.selection.renaming import Renaming
 from paraply.applier.selection.skip import check_skip
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, LogNotUnderstood, ParaplyError, UsageError
-from paraply.schema.cascades import logs_cascades
+from paraply.schema.ddl.rules import logs_cascades
 from paraply.targets.ddl_answer import DdlAnswer
 from paraply.targets.protocol import ApplyPlan, Progress
 from paraply.targets.retrying import with_retries

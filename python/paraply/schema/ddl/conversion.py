@@ -7,9 +7,8 @@ from functools import cache
 
 from paraply._native import decode_text
 from paraply.errors import UsageError
-from paraply.schema.codecs import CLIENT_CODECS
-from paraply.schema.ddl.lexer import DdlSyntaxError
-from paraply.schema.ddl.server_layout import TABLE_OF_SERVER
+from paraply.schema.collations import CLIENT_CODECS
+from paraply.schema.ddl.lexer import TABLE_OF_SERVER, DdlSyntaxError
 
 __all__ = ["converted", "converted_literal"]
 

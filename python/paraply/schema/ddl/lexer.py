@@ -8,7 +8,7 @@ from typing import Literal
 
 from paraply.schema.ddl.rules import MODE_ANSI_QUOTES, MODE_NO_BACKSLASH_ESCAPES, Rules
 
-__all__ = ["DdlSyntaxError", "Token", "tokenize", "unescape"]
+__all__ = ["NAME_OF_SERVER", "PLACE_OF_SERVER", "TABLE_OF_SERVER", "DdlSyntaxError", "Token", "tokenize", "unescape"]
 
 Kind = Literal["word", "name", "string", "number", "symbol"]
 
@@ -45,6 +45,15 @@ NUMBER = re.compile(r"(?:0x[0-9a-fA-F]+|0b[01]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\
 LINE_COMMENT = re.compile(r"(?:#|--(?=[\s\0]|$))[^\n]*")
 VERSION_COMMENT = re.compile(r"/\*(M?)!(\d{5,6}(?!\d))?")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+
+# The layout of a statement shows who wrote it, and with that in which character set its bytes are. So it is found in the bytes, before
+# there is a text to split into tokens. StatementKind cannot find it: tokens have no layout.
+NAME_OF_SERVER = r"`(?:[^`]|``)*`"
+"""Pattern of a name."""
+PLACE_OF_SERVER = rf"{NAME_OF_SERVER}(?:\.{NAME_OF_SERVER})?"
+"""Pattern of a name with or without its database."""
+TABLE_OF_SERVER = rf"CREATE (?:OR REPLACE )?TABLE (?:IF NOT EXISTS )?{PLACE_OF_SERVER} \(\n  `"
+"""Pattern of the start of a CREATE TABLE, for CREATE TABLE ... SELECT and in dumps."""
 
 
 def tokenize(sql: str, rules: Rules) -> list[Token]:

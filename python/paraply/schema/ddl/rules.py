@@ -8,7 +8,10 @@ from typing import Any
 
 from paraply.schema.collations import Collations, canonical_collation, collations
 
-__all__ = ["MODE_ANSI_QUOTES", "MODE_NO_BACKSLASH_ESCAPES", "Rules"]
+__all__ = ["MODE_ANSI_QUOTES", "MODE_NO_BACKSLASH_ESCAPES", "Rules", "logs_cascades"]
+
+_LOGS_CASCADES = (9, 6, 0)
+"""First MySQL that logs the rows which foreign keys change by themselves (R15a)."""
 
 MODE_REAL_AS_FLOAT = 1
 MODE_ANSI_QUOTES = 4
@@ -125,3 +128,12 @@ class Rules:
             return known
         charset = canonical_collation(collation).split("_", 1)[0]
         return charset if charset in self.collations.width_of else None
+
+
+def logs_cascades(version: tuple[int, int, int], *, mariadb: bool) -> bool:
+    """Return True if the log of a server has the rows that a cascade changes.
+
+    >>> logs_cascades((9, 7, 4), mariadb=False), logs_cascades((8, 4, 0), mariadb=False), logs_cascades((11, 8, 0), mariadb=True)
+    (True, False, False)
+    """
+    return not mariadb and version >= _LOGS_CASCADES

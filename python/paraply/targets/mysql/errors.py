@@ -17,7 +17,7 @@ from paraply.errors import (
     TargetUnable,
     TemporaryFailure,
 )
-from paraply.schema.cascades import logs_cascades
+from paraply.schema.ddl.rules import logs_cascades
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from paraply._native import decode_text
-from paraply.schema.codecs import CLIENT_CODECS
+from paraply.schema.collations import CLIENT_CODECS
 from paraply.schema.ddl.literals import CODECS
 from paraply.targets.postgres.types import CHARSETS, ColumnMapping, quote_literal
 
