@@ -136,9 +136,7 @@ def test_parts_together_are_the_log(demo_log: Path, split: int) -> None:
     sample = parts if split > 1 else parts[:40] + parts[-40:]
     whole = paraply.trace(demo_log).read_all()
     for part in sample:
-        got = [
-            batch for batch in TraceSource(part.paths, "fine", None, tables=part.tables, position=part.position, piece=part.piece) if batch
-        ]
+        got = [batch for batch in TraceSource(part, "fine") if batch]
         rows = [row for batch in got for row in batch.to_pylist()]
         assert len(rows) == (part.transactions if part.transactions is not None else whole.num_rows)
         assert rows == whole.slice(part.position, len(rows)).to_pylist()
@@ -157,10 +155,7 @@ def test_parts_are_of_the_log_as_it_was_when_it_was_cut(demo_log: Path, tmp_path
     log.write_bytes(content)
     rows = [row["position"] for part in cuts[False] for batch in RowSource(part) for row in batch.to_pylist()]
     assert max(rows) <= 50
-    source = [
-        TraceSource(part.paths, "fine", None, tables=part.tables, position=part.position, piece=part.piece, sizes=part.sizes)
-        for part in cuts[False]
-    ]
+    source = [TraceSource(part, "fine") for part in cuts[False]]
     assert sum(batch.num_rows for each in source for batch in each) == 50
     assert [row for part in cuts[True] for batch in EventSource(part) for row in batch.to_pylist()] == before
 
@@ -205,18 +200,20 @@ def test_a_table_that_changes_is_read_as_it_was(tmp_path: Path, demo_log: Path) 
 def test_only_transactions_that_meet_conditions_are_given(demo_log: Path) -> None:
     whole = paraply.trace(demo_log).read_all().to_pylist()
     chosen = Selection(positions=(100, 2000), kinds=["dml"], server_ids=[whole[500]["server_id"]])
-    got = [row for batch in TraceSource([str(demo_log)], "fine", None, selection=chosen) for row in batch.to_pylist()]
+    got = [row for batch in TraceSource(LogPart([str(demo_log)]), "fine", selection=chosen) for row in batch.to_pylist()]
     assert got == [r for r in whole if 100 <= r["position"] <= 2000 and r["kind"] == "dml" and r["server_id"] == whole[500]["server_id"]]
     assert 0 < len(got) < 1901
     gtid = whole[1234]["gtid"]
-    (row,) = [row for batch in TraceSource([str(demo_log)], "fine", None, selection=Selection(gtids=[gtid])) for row in batch.to_pylist()]
+    (row,) = [
+        row for batch in TraceSource(LogPart([str(demo_log)]), "fine", selection=Selection(gtids=[gtid])) for row in batch.to_pylist()
+    ]
     assert row == whole[1234]
 
 
 def test_transactions_of_chosen_tables_keep_their_whole_write_sets(demo_log: Path) -> None:
     whole = paraply.trace(demo_log).read_all().to_pylist()
     chosen = Selection(tables=TableFilter(tables=[("shop", "orders")]))
-    got = [row for batch in TraceSource([str(demo_log)], "fine", None, selection=chosen) for row in batch.to_pylist()]
+    got = [row for batch in TraceSource(LogPart([str(demo_log)]), "fine", selection=chosen) for row in batch.to_pylist()]
     assert got == [row for row in whole if "shop.orders" in row["tables"] and row["kind"] != "ddl"]
     assert any(len(row["tables"]) > 1 for row in got)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply._extras import require_extra
 from paraply._native import Catalog, LogReader, trace_batch, trace_schema
+from paraply.analysis.parts import LogPart
 from paraply.analysis.statement_rows import statement_text, tables_in
 from paraply.errors import UsageError
 from paraply.logs import log_paths
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from paraply._native import Selection
-    from paraply.analysis.parts import Place
     from paraply.logs.feed import FeedItem
-    from paraply.schema.model import Table
 
 __all__ = ["SCHEMES", "TraceSource", "trace"]
 
@@ -60,7 +59,7 @@ def trace(
     ...
     paraply.errors.UsageError: name at least one log file
     """
-    source = TraceSource(log_paths(paths), scheme, schema, batch_transactions)
+    source = TraceSource(LogPart(log_paths(paths)), scheme, schema, batch_transactions)
     require_extra("arrow", "paraply.trace")
     import pyarrow as pa  # half of the time to import paraply, for one function
 
@@ -71,15 +70,11 @@ class TraceSource:
     """Reader that hashes and numbers the transactions of a log; iterate over it to get record batches.
 
     Args:
-        paths: The files, in order.
+        part: The part of a log; its definitions are added to those of ``schema``.
         scheme: Scheme of the write sets.
         schema: A dump of the tables at the start.
         batch_transactions: Most transactions of a batch.
-        tables: Further definitions valid at the start.
-        position: Number of transactions before the first one.
-        piece: Start and end in the only file.
         selection: Conditions that the transactions must meet; positions count all.
-        sizes: Number of bytes to read from each file; empty for all.
         statements: Returns True for a batch whose statement is wanted, although the selection does not choose it. With it the rows have a
             column more, ``statement``: the text of DDL.
 
@@ -89,16 +84,12 @@ class TraceSource:
 
     def __init__(
         self,
-        paths: Sequence[str],
+        part: LogPart,
         scheme: str,
-        schema: Path | str | None,
+        schema: Path | str | None = None,
         batch_transactions: int = 4096,
         *,
-        tables: Sequence[Table] = (),
-        position: int = 0,
-        piece: tuple[Place, int | None] | None = None,
         selection: Selection | None = None,
-        sizes: Sequence[int] = (),
         statements: Callable[[FeedItem], bool] | None = None,
     ) -> None:
         if scheme not in SCHEMES:
@@ -107,9 +98,9 @@ class TraceSource:
             raise UsageError(f"a batch of {batch_transactions} transactions: it takes at least one")
         catalog = read_dump(Path(schema)) if schema is not None else SchemaCatalog()
         limits = FeedLimits(batch_transactions=batch_transactions)
-        reader = LogReader(paths, piece=piece, position=position, selection=selection, sizes=list(sizes))
+        reader = LogReader(part.paths, piece=part.piece, position=part.position, selection=selection, sizes=part.sizes)
         self._feed = Feed(reader, catalog, Catalog(), FeedRules(scheme), threaded=False, limits=limits)
-        self._feed.seed([*catalog, *tables])
+        self._feed.seed([*catalog, *part.tables])
         self._with_reads = scheme == "fine"
         self._statements = statements
         self.transactions = 0

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from paraply._native import trace_schema
+from paraply.analysis.parts import LogPart
 from paraply.analysis.trace import TraceSource
 from paraply.errors import ParaplyError, UsageError
 from paraply.logs import log_paths
@@ -89,7 +90,7 @@ def write_trace(
         LogError: The log is damaged or not understood; an incomplete file is removed.
     """
     started = time.monotonic()
-    source = TraceSource(log_paths(paths), scheme, schema)
+    source = TraceSource(LogPart(log_paths(paths)), scheme, schema)
     report = TraceReport()
     with TraceWriter(Path(output), by_file, log_paths(paths), row_group_rows) as writer:
         for batch in source:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from paraply._native import Catalog, Comparison, DependencyVerifier, LogReader, StampVerifier, TrackerVerifier, TransactionBatch, log_head
 from paraply.errors import LogNotUnderstood, NumbersDiffer, UsageError
@@ -19,7 +19,7 @@ from paraply.logs.feed import Feed, FeedRules
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.readers.dump import read_dump
 
-__all__ = ["VerifyReport", "require_equal", "verify"]
+__all__ = ["TrackerArguments", "TrackerOptions", "VerifyReport", "require_equal", "verify"]
 
 SCHEMES = ("auto", "group", "writeset", "fine")
 SERVERS = ("5.7", "8.0", "9.7")
@@ -34,6 +34,48 @@ EXPECTED = {
     "writeset": "its source's tracker gives; is it the source's own binary log (not a relay log), with its schema (--schema), the"
     " source's history size (--history) and tracking (--tracking)?",
 }
+
+
+class TrackerArguments(TypedDict, total=False):
+    """Arguments of ``TrackerOptions``."""
+
+    sessions: str
+    history: int | None
+    tracking: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerOptions:
+    """The tracker of the source whose binary log is verified.
+
+    Attributes:
+        sessions: ``auto`` takes each transaction's session from the log, ``single`` means that no two sessions overlapped, ``many`` that
+            any two may have.
+        history: The source's ``binlog_transaction_dependency_history_size``; by default its version's default.
+        tracking: The source's ``binlog_transaction_dependency_tracking``, a variable of servers before 8.4.
+    """
+
+    sessions: str = "auto"
+    history: int | None = None
+    tracking: str = "writeset"
+
+    @property
+    def are_given(self) -> bool:
+        """True if one of them is not the default."""
+        return self != TrackerOptions()
+
+    def check(self) -> None:
+        """Check the values.
+
+        Raises:
+            UsageError: A value is not allowed.
+        """
+        if self.sessions not in SESSIONS:
+            raise UsageError(f"unknown sessions `{self.sessions}`: it is {', '.join(SESSIONS)}")
+        if self.tracking not in TRACKING:
+            raise UsageError(f"unknown tracking `{self.tracking}`: it is {', '.join(TRACKING)}")
+        if self.history is not None and self.history < 1:
+            raise UsageError("--history is the number of items that the source remembers, 1 or more")
 
 
 @dataclass(slots=True)
@@ -94,11 +136,9 @@ def verify(
     infer_gc: bool = False,
     order: Path | None = None,
     local_server_id: int | None = None,
-    sessions: str = "auto",
-    history: int | None = None,
-    tracking: str = "writeset",
     bytewise: bool = False,
     on_progress: Progress | None = None,
+    **tracker: Unpack[TrackerArguments],
 ) -> VerifyReport:
     """Compute ``last_committed`` and ``sequence_number`` of every transaction, and compare them with the log's.
 
@@ -112,12 +152,9 @@ def verify(
         infer_gc: True to find garbage collections, which leave no event in the log.
         order: A log with all transactions of the group in certification order; its DDL gives the schema.
         local_server_id: With ``order``: transactions of this server were local on the member that wrote ``log``.
-        sessions: With ``writeset``: ``auto`` takes each transaction's session from the log, ``single`` means that no two sessions
-            overlapped, ``many`` that any two may have.
-        history: With ``writeset``: the source's ``binlog_transaction_dependency_history_size``; by default its version's default.
-        tracking: With ``writeset``: the source's ``binlog_transaction_dependency_tracking``, a variable of servers before 8.4.
         bytewise: True to hash text without its collation. Wrong on purpose: shows the effect of Bug#86078.
         on_progress: Called with the bytes read and the transactions compared.
+        tracker: With ``writeset``: the arguments of ``TrackerOptions``.
 
     Returns:
         The report; ``different`` is 0 if every number is the server's.
@@ -133,25 +170,16 @@ def verify(
     if (order is None) != (local_server_id is None):
         raise UsageError("--order and --local-server-id go together: name the server whose transactions were local on this member")
     started = time.monotonic()
-    tracked = (sessions, history, tracking) != ("auto", None, "writeset")
+    options = TrackerOptions(**tracker)
     if scheme == "auto":
-        scheme = "group" if infer_gc or order is not None else "writeset" if tracked else scheme_of(log_paths(log)[0])
+        scheme = "group" if infer_gc or order is not None else "writeset" if options.are_given else scheme_of(log_paths(log)[0])
     if scheme != "group":
         refuse_group_options(infer_gc=infer_gc, order=order)
     if scheme == "writeset":
-        report = verify_source(
-            log_paths(log),
-            server,
-            schema,
-            sessions=sessions,
-            history=history,
-            tracking=tracking,
-            bytewise=bytewise,
-            on_progress=on_progress,
-        )
+        report = verify_source(log_paths(log), server, schema, options, bytewise=bytewise, on_progress=on_progress)
         report.scheme = scheme
         return report
-    if tracked:
+    if options.are_given:
         raise UsageError("--sessions, --history and --tracking go with --scheme writeset")
     if scheme == "fine":
         if server is not None:
@@ -185,24 +213,17 @@ def verify_source(
     paths: Sequence[str],
     server: str | None,
     schema: Path | None,
+    options: TrackerOptions,
     *,
-    sessions: str,
-    history: int | None,
-    tracking: str,
     bytewise: bool,
     on_progress: Progress | None,
 ) -> VerifyReport:
     """Verify a log by the rules of a source's tracker (R16)."""
-    if sessions not in SESSIONS:
-        raise UsageError(f"unknown sessions `{sessions}`: it is {', '.join(SESSIONS)}")
-    if tracking not in TRACKING:
-        raise UsageError(f"unknown tracking `{tracking}`: it is {', '.join(TRACKING)}")
-    if history is not None and history < 1:
-        raise UsageError("--history is the number of items that the source remembers, 1 or more")
+    options.check()
     started = time.monotonic()
     feed = hashed_log(paths, "writeset", schema, bytewise)
     major, minor = (int(part) for part in (server or server_version(paths[0]) or SERVERS[-1]).split("."))
-    verifier = TrackerVerifier(version=(major, minor), history_size=history, tracking=tracking, sessions=sessions)
+    verifier = TrackerVerifier(version=(major, minor), history_size=options.history, tracking=options.tracking, sessions=options.sessions)
     observe_all(verifier, feed, on_progress)
     report = report_of(verifier.finish(), feed.fallbacks, time.monotonic() - started)
     report.checked_exactly = verifier.exact

@@ -133,14 +133,9 @@ def source_of(part: LogPart, plan: TablePlan | None, options: Options, schema: p
         yield from EventSource(part)
     elif options.mode == "transactions":
         yield from TraceSource(
-            part.paths,
+            part,
             options.scheme,
-            None,
-            tables=part.tables,
-            position=part.position,
-            piece=part.piece,
             selection=options.selection(table_filter(options.tables)),
-            sizes=part.sizes,
             statements=lambda item: bool(wanted_statements(item, options, options.chosen)),
         )
     else:
