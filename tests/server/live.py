@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,12 +15,11 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pymysql
+from server.command_process import Process
 from servers import sql_connect
 
-PACKAGE = Path(__file__).parent.parent.parent / "python"
 TABLES = {"shop.account": "id", "shop.entry": "id", "shop.tally": "day, slot"}
 CATCH_UP_SECONDS = 120
-ENOUGH_SECONDS = 30
 Rows = dict[str, list[tuple[Any, ...]]]
 
 
@@ -112,7 +108,7 @@ def rows_of(url: str) -> Rows:
     return postgres_rows(url) if url.startswith("postgres") else mysql_rows(url)
 
 
-class Replica:
+class Replica(Process):
     """A ``paraply replicate`` that can be killed and started again.
 
     Args:
@@ -123,24 +119,11 @@ class Replica:
     """
 
     def __init__(self, source: str, target: str, folder: Path, *options: str) -> None:
-        path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
-        self._environment = {**os.environ, "PYTHONPATH": path}
         self.relay = folder / "relay"
-        self._log = folder / "replicate.log"
-        self._command = [sys.executable, "-m", "paraply", "replicate", "--from", source, "--to", target,
-                         "--relay-log", str(self.relay), "--workers", "4", "--json", "--quiet", *options]  # fmt: skip
-        self.process = self._start()
-
-    def _start(self) -> subprocess.Popen[str]:
-        with self._log.open("a") as log:
-            return subprocess.Popen(self._command, env=self._environment, stdout=subprocess.PIPE, stderr=log, text=True)
-
-    def kill(self) -> None:
-        """Kills it, and starts it again."""
-        assert self.process.poll() is None, self.messages()
-        self.process.kill()
-        self.process.communicate()
-        self.process = self._start()
+        super().__init__(
+            folder / "replicate.log",
+            ["replicate", "--from", source, "--to", target, "--relay-log", self.relay, "--workers", "4", "--quiet", *options],
+        )
 
     def wait_for_begin(self) -> None:
         """Waits until it has received something: a source that is down before that ends the command, as it should."""
@@ -158,10 +141,6 @@ class Replica:
         report: dict[str, Any] = json.loads(printed)
         return report
 
-    def messages(self) -> str:
-        """Return the text that the process printed for people."""
-        return self._log.read_text()[-2000:]
-
     def wait_until(self, ready: Callable[[], bool], what: str) -> None:
         """Waits until something holds; fails at once if the process has ended."""
         deadline = time.monotonic() + CATCH_UP_SECONDS
@@ -172,14 +151,6 @@ class Replica:
             assert self.process.poll() is None, self.messages()
             time.sleep(0.1)
         raise AssertionError(f"{what} did not come within {CATCH_UP_SECONDS} s: {self.messages()}")
-
-
-def wait_until(ready: Callable[[], bool], what: str, seconds: float = ENOUGH_SECONDS) -> None:
-    """Waits until something holds, where no process of its own may end meanwhile."""
-    deadline = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < deadline, f"{what} did not come within {seconds} s"
-        time.sleep(0.02)
 
 
 @contextlib.contextmanager

@@ -20,8 +20,9 @@ from pathlib import Path
 import pymysql
 import pytest
 from own_mysql import OwnMySql, running_mysql
-from server.live import Load, Replica, Rows, connect, mysql_rows, replicating, wait_until
+from server.live import Load, Replica, Rows, connect, mysql_rows, replicating
 from server.serving import gtids, sql
+from server.waiting import wait_until
 
 LONG = float(os.environ.get("PARAPLY_DAY", "1800"))
 SHORT = 3.0

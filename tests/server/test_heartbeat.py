@@ -18,8 +18,9 @@ import psycopg
 import pytest
 from command_line import run_json
 from own_mysql import running_mysql
-from server.live import Replica, replicating, wait_until
+from server.live import Replica, replicating
 from server.replay import PostgresPlace
+from server.waiting import wait_until
 from servers import MariaDbServer, running_mariadb
 
 from paraply.replication import Receiver, RelayLog, parse_source

@@ -13,9 +13,9 @@ from typing import Any
 
 import pymysql
 import pytest
-from server.live import wait_until
 from server.mysql_fixtures import Server, mariadb, mariadb_url, mysql, server
 from server.replay import SqlPlace, answer_to, end, expected_checksums, start
+from server.waiting import wait_until
 from servers import sql_connect
 
 from paraply.applier import Applier

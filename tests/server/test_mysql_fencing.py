@@ -8,9 +8,9 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from server.live import wait_until
 from server.mysql_blocks import Log, apply, some_blocks, without_references
 from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
+from server.waiting import wait_until
 
 from paraply.errors import AlreadyRunning, ApplyFailed, TemporaryFailure
 from paraply.targets.mysql.sql import must_find, to_int

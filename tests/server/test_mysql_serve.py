@@ -12,7 +12,6 @@ import pytest
 from certificates import make_certificates
 from command_line import run_json
 from own_mysql import OwnMySql, running_mysql
-from server.live import wait_until
 from server.serving import (
     PASSWORD,
     USER,
@@ -34,6 +33,7 @@ from server.serving import (
     serving,
     sql,
 )
+from server.waiting import wait_until
 
 from paraply import GtidSet, open_log
 

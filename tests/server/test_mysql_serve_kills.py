@@ -13,8 +13,8 @@ from pathlib import Path
 import pymysql
 import pytest
 from own_mysql import OwnMySql, running_mysql
-from server.live import wait_until
 from server.serving import Receiving, Serving, content, follow, gtids, load, sql, state
+from server.waiting import wait_until
 
 pytestmark = pytest.mark.mysql
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from own_mysql import OwnMySql, running_mysql
-from server.live import connect, wait_until
+from server.live import connect
 from server.serving import (
     PASSWORD,
     USER,
@@ -28,6 +28,7 @@ from server.serving import (
     serving,
     sql,
 )
+from server.waiting import wait_until
 
 from paraply import open_log
 from paraply.analysis.stamp import stamp

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from server.live import wait_until
 from server.mysql_blocks import SOME, Log, apply, log_of, some_blocks
 from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
 from server.native_blocks import Statement, StatementBlock, read_blocks, read_log
+from server.waiting import wait_until
 
 from paraply._native import Block, GtidSet
 from paraply.errors import (

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import pymysql
 import pytest
 from server.history_source import ITEMS, with_other_uuid
-from server.live import wait_until
 from server.replay import Outcome, SqlPlace, applied, end, expected_checksums, kill_at_random, run, start, wait_for_rows
 from server.source_log import copy_binlogs
+from server.waiting import wait_until
 from servers import sql_connect
 
 pytestmark = pytest.mark.mysql

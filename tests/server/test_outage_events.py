@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from own_mysql import OwnMySql, running_mysql
-from server.live import wait_until
 from server.replay import SqlPlace
+from server.waiting import wait_until
 
 from paraply.applier.execute.retry import RetryPolicy
 from paraply.errors import Stopped

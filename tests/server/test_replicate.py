@@ -1,3 +1,4 @@
+# ruff: noqa: F811
 """``paraply replicate``: a live source under load, with kills of the replication, of the source and of the target (R25, R28).
 
 ``PARAPLY_SOAK`` says for how many seconds each test loads its source; a few by default. For MySQL, ``PARAPLY_TEST_MYSQL`` is the
@@ -18,7 +19,7 @@ import psycopg
 import pytest
 from required import missing
 from server.live import Load, Replica, connect, is_equal_under_load, mysql_rows, replicating
-from server.mysql_fixtures import Server
+from server.mysql_fixtures import Server, mysql  # noqa: F401
 from server.replay import PostgresPlace
 from servers import MariaDbServer, mysql_url, running_mariadb
 
@@ -50,13 +51,6 @@ def maria_source() -> Iterator[MariaDbServer]:
 def maria_target() -> Iterator[MariaDbServer]:
     with running_mariadb([*DURABLE, "--server-id=2"]) as server:
         yield server
-
-
-@pytest.fixture
-def mysql_source() -> Server:
-    server = Server(mysql_url())
-    server.empty()
-    return server
 
 
 @pytest.fixture
@@ -106,23 +100,23 @@ def test_r25_mariadb_into_postgresql_with_kills(maria_source: MariaDbServer, pos
 
 
 @pytest.mark.mysql
-def test_r25_mysql_into_mysql_with_kills(mysql_source: Server, mysql_target: Server, folder: Path) -> None:
+def test_r25_mysql_into_mysql_with_kills(mysql: Server, mysql_target: Server, folder: Path) -> None:
     disturb = [Replica.kill] + ([run_command] if "PARAPLY_TEST_MYSQL_RESTART" in os.environ else [])
     assert is_equal_under_load(mysql_url(), os.environ["PARAPLY_TEST_MYSQL_TARGET"], folder, disturb, SECONDS, EVERY) > 50
 
 
 @pytest.mark.mysql
 @pytest.mark.postgres
-def test_r25_mysql_into_postgresql_with_kills(mysql_source: Server, postgres_place: PostgresPlace, folder: Path) -> None:
+def test_r25_mysql_into_postgresql_with_kills(mysql: Server, postgres_place: PostgresPlace, folder: Path) -> None:
     disturb = [Replica.kill] + ([run_command] if "PARAPLY_TEST_MYSQL_RESTART" in os.environ else [])
     assert is_equal_under_load(mysql_url(), postgres_place.url, folder, disturb, SECONDS, EVERY) > 50
 
 
 @pytest.mark.mysql
 @pytest.mark.postgres
-def test_a_mysql_source_by_file_and_position(mysql_source: Server, postgres_place: PostgresPlace, folder: Path) -> None:
+def test_a_mysql_source_by_file_and_position(mysql: Server, postgres_place: PostgresPlace, folder: Path) -> None:
     load = Load(mysql_url(), sessions=2)
-    file = str(mysql_source.sql("SHOW BINARY LOGS")[0][0])
+    file = str(mysql.sql("SHOW BINARY LOGS")[0][0])
     with replicating(mysql_url(), postgres_place.url, folder, "--start-at", f"{file}:4") as replica:
         time.sleep(1)
         load.end()
@@ -203,9 +197,9 @@ def test_what_a_source_refuses_is_said(maria_source: MariaDbServer, postgres_pla
 
 
 @pytest.mark.mysql
-def test_purged_transactions_of_a_mysql_are_said(mysql_source: Server, postgres_place: PostgresPlace, folder: Path) -> None:
-    mysql_source.sql("CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY); FLUSH BINARY LOGS")
-    mysql_source.sql("INSERT INTO shop.t VALUES (1); FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY")
+def test_purged_transactions_of_a_mysql_are_said(mysql: Server, postgres_place: PostgresPlace, folder: Path) -> None:
+    mysql.sql("CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY); FLUSH BINARY LOGS")
+    mysql.sql("INSERT INTO shop.t VALUES (1); FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY")
     with replicating(mysql_url(), postgres_place.url, folder) as replica:
         report = replica.report()
     assert report["error"]["class"] == "ReceiveFailed"
@@ -214,13 +208,13 @@ def test_purged_transactions_of_a_mysql_are_said(mysql_source: Server, postgres_
 
 @pytest.mark.mysql
 def test_the_relay_log_holds_the_transactions_of_a_mysql_s_log(
-    mysql_source: Server, postgres_place: PostgresPlace, folder: Path, tmp_path: Path
+    mysql: Server, postgres_place: PostgresPlace, folder: Path, tmp_path: Path
 ) -> None:
     logs = os.environ.get("PARAPLY_TEST_MYSQL_DATA")
     if not logs:
         missing("NO MYSQL LOGS: set PARAPLY_TEST_MYSQL_DATA, the folder with the binary logs of PARAPLY_TEST_MYSQL")
     is_equal_under_load(mysql_url(), postgres_place.url, folder, [Replica.kill], 3.0, 1.0)
-    names = [str(row[0]) for row in mysql_source.sql("SHOW BINARY LOGS")]
+    names = [str(row[0]) for row in mysql.sql("SHOW BINARY LOGS")]
 
     def logged(paths: list[Path]) -> list[tuple[object, ...]]:
         return [(t.gtid, t.kind, t.rows, t.tables, t.committed_at, t.last_committed, t.sequence_number) for t in open_log(paths)]

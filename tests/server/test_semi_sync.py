@@ -20,8 +20,9 @@ import pymysql
 import pytest
 from command_line import run_json
 from required import missing
-from server.live import ENOUGH_SECONDS, connect, replicating, wait_until
+from server.live import connect, replicating
 from server.replay import PostgresPlace
+from server.waiting import ENOUGH_SECONDS, wait_until
 from servers import running_mariadb
 
 import paraply

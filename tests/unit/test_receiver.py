@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from simulation.threads import Simulation
+from unit.log_events import MAGIC, events_of
 
 from paraply._native import GtidSet, LogReader, RelayLog
 from paraply.errors import ConnectionFailed, ConnectionLost, ServerError
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from paraply.replication.protocol import SourceConnection
 
 LOG = Path(__file__).parents[2] / "rust" / "binlog" / "tests" / "data" / "mysql-9.7.000001"
-MAGIC = 4
 
 
 def transactions(reader: LogReader) -> list[tuple[str | None, int, int]]:
@@ -28,15 +28,6 @@ def transactions(reader: LogReader) -> list[tuple[str | None, int, int]]:
     while (batch := reader.next_batch()) is not None and len(batch):
         found += [(transaction.gtid, transaction.rows, transaction.committed_us or 0) for transaction in batch]
     return found
-
-
-def events_of(content: bytes) -> list[bytes]:
-    events, offset = [], MAGIC
-    while offset < len(content):
-        size = int.from_bytes(content[offset + 9 : offset + 13], "little")
-        events.append(content[offset : offset + size])
-        offset += size
-    return events
 
 
 @dataclass

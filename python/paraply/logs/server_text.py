@@ -17,7 +17,7 @@ from paraply.schema.ddl.lexer import NAME_OF_SERVER, PLACE_OF_SERVER, TABLE_OF_S
 if TYPE_CHECKING:
     from paraply.logs.client_charset import ClientCharset
 
-__all__ = ["Part", "Writer", "table_by_server", "written_parts"]
+__all__ = ["Part", "Writer", "is_utf8", "table_by_server", "written_parts"]
 
 _NAME = NAME_OF_SERVER.encode()
 _PLACE = PLACE_OF_SERVER.encode()
@@ -85,7 +85,7 @@ def written_parts(sql: bytes, client: ClientCharset, writer: Writer) -> list[Par
         parts = _whole(sql, writer)
     if parts is None:
         return None
-    return [Part(part.data, part.server and _is_utf8(part.data)) for part in parts if part.data]
+    return [Part(part.data, part.server and is_utf8(part.data)) for part in parts if part.data]
 
 
 def _rewritten(sql: bytes, client: ClientCharset, writer: Writer) -> list[Part] | None:
@@ -115,9 +115,9 @@ def _whole(sql: bytes, writer: Writer) -> list[Part] | None:
     if _REWRITTEN.match(sql) is not None and not sql.startswith(b"ALTER DEFINER"):
         return None
     certain = _certain(sql, writer)
-    if certain is None or not (certain or _is_utf8(sql)):
+    if certain is None or not (certain or is_utf8(sql)):
         return client
-    return server if certain and _is_utf8(sql) else None
+    return server if certain and is_utf8(sql) else None
 
 
 def _certain(sql: bytes, writer: Writer) -> bool | None:
@@ -151,7 +151,8 @@ def _cut(sql: bytes, *ends: tuple[int, bool]) -> list[Part]:
     return [*parts, Part(sql[start:], server=False)]
 
 
-def _is_utf8(data: bytes) -> bool:
+def is_utf8(data: bytes) -> bool:
+    """Return True if bytes are text in UTF-8."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:

@@ -225,13 +225,7 @@ class Options:
 
     def definitions(self) -> list[Table]:
         """Return the tables of the dump or the server, if one is named."""
-        if self.schema_dump:
-            return list(read_dump(Path(self.schema_dump)))
-        if self.schema_from:
-            from paraply.targets.definitions import read_definitions
-
-            return list(read_definitions(self.schema_from))
-        return []
+        return named_definitions(self.schema_dump, self.schema_from)
 
     def pruning(self) -> str:
         """Return the options that leave out data, for the plan that ``explain`` prints."""
@@ -239,6 +233,22 @@ class Options:
         plain = Options()
         parts = [(each.name, getattr(self, each.name)) for each in fields(self) if each.name in shown]
         return ", ".join(f"{name}={shown_value(value)}" for name, value in parts if value != getattr(plain, name) or name == "mode")
+
+
+def named_definitions(dump: str | None, server: str | None) -> list[Table]:
+    """Return the tables of a dump or of a server; none if neither is named.
+
+    Args:
+        dump: Path of the dump.
+        server: URL of the server.
+    """
+    if dump:
+        return list(read_dump(Path(dump)))
+    if server:
+        from paraply.targets.definitions import read_definitions
+
+        return list(read_definitions(server))
+    return []
 
 
 def shown_value(value: object) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from unit.log_events import events_of
 
 from paraply._native import LogCopy
 from paraply.archive.claim import claimed
@@ -21,18 +22,7 @@ if TYPE_CHECKING:
 LOGS = Path(__file__).parents[3] / "rust" / "binlog" / "tests" / "data"
 LOG = LOGS / "mysql-9.7.000001"
 SOURCE = Source(parse_source("mysql://db1"), False, 1, "3e11fa47-71ca-11e1-9e33-c80aa9429562", "9.7.0", True)
-MAGIC = 4
 ROTATE = 4
-
-
-def events_of(content: bytes) -> list[bytes]:
-    """Return the events of a log."""
-    events, offset = [], MAGIC
-    while offset < len(content):
-        size = int.from_bytes(content[offset + 9 : offset + 13], "little")
-        events.append(content[offset : offset + size])
-        offset += size
-    return events
 
 
 def archive(location: str | Path, *, closed: bool = True, compression: str = "zstd", log: Path = LOG, piece_bytes: int = 500) -> Manifest:

@@ -9,7 +9,8 @@ import uuid
 from pathlib import Path
 
 import pytest
-from unit.archive.archives import LOG, LOGS, SOURCE, archive, close, events_of, place, storage_of, write_over
+from unit.archive.archives import LOG, LOGS, SOURCE, archive, close, place, storage_of, write_over
+from unit.log_events import events_of
 
 from paraply import open_log
 from paraply._native import LogCopy, zstd_unpack

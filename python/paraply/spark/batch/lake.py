@@ -13,11 +13,10 @@ from paraply.errors import ParaplyError, UsageError
 from paraply.lake import LakeOptions, LakeReport, LakeWriter
 from paraply.lake.options import BATCH_BYTES, BATCH_ROWS
 from paraply.lake.store import open_store
-from paraply.schema.readers.dump import read_dump
 from paraply.spark.batch.end import end_of
 from paraply.spark.batch.series import logs_up_to
 from paraply.spark.failures import marked
-from paraply.spark.options import names_of
+from paraply.spark.options import named_definitions, names_of
 from paraply.spark.storage import with_storage
 
 if TYPE_CHECKING:
@@ -107,13 +106,7 @@ class LakeTarget:
 
     def definitions(self) -> list[Table]:
         """Return the tables at the start of the logs."""
-        if self.schema_dump:
-            return list(read_dump(Path(self.schema_dump)))
-        if self.schema_from:
-            from paraply.targets.definitions import read_definitions
-
-            return list(read_definitions(self.schema_from))
-        return []
+        return named_definitions(self.schema_dump, self.schema_from)
 
     def write(self, end: BatchEnd) -> LakeReport:
         """Write the logs up to the end of a batch.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood, ServerError
+from paraply.logs.server_text import is_utf8
 from paraply.logs.statement_text import StatementText, read_statement_text
 from paraply.schema.ddl.statement_kind import StatementKind, check_version_comments
 from paraply.targets.mysql.ddl.context import context_statements, statement_rules
@@ -55,7 +56,7 @@ class ReadStatement:
         Raises:
             LogNotUnderstood: The server cannot prepare the statement, and the object would keep another character set of the client.
         """
-        if _is_utf8(self.data):
+        if is_utf8(self.data):
             return self.data
         try:
             query_all(connection, [f"SET @paraply=x'{self.data.hex()}'", "PREPARE paraply FROM @paraply"])
@@ -136,14 +137,6 @@ def _client_bytes(statement: Statement, read: StatementText, run: str, kind: Sta
             position=statement.offset,
         )
     return data
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _edited(statement: Statement, text: str, kind: StatementKind | None, server: ServerKind) -> str:

@@ -13,7 +13,7 @@ from paraply.targets.mysql.gtid_mode import ACCESS_DENIED
 from paraply.targets.mysql.sql import Connection, rows_of, to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from paraply._native import GtidSet
 
@@ -25,6 +25,7 @@ __all__ = [
     "change_settings",
     "channel_name",
     "check_maker",
+    "end_channel",
     "end_workers",
     "plain_message",
     "quoted",
@@ -130,6 +131,20 @@ def restore_settings(connection: Connection, only: str | None = None) -> None:
                 raise
         else:
             connection.query(f"DELETE FROM paraply.setting WHERE name={quoted(to_text(name))}")
+
+
+def end_channel(connection: Connection, channel: str, remove: Callable[[Connection, str], object]) -> None:
+    """Remove a replication channel and its relay log, after running transactions have finished, and restore the settings.
+
+    Args:
+        connection: A connection of the run.
+        channel: Channel of paraply.
+        remove: Removes the channel, as the family does.
+    """
+    connection.query("SET SESSION sql_log_bin=0")
+    remove(connection, channel)
+    with unless_gone():
+        restore_settings(connection)
 
 
 def settings_are_changed(connection: Connection) -> bool:

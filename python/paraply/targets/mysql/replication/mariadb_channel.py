@@ -18,6 +18,7 @@ from paraply.targets.mysql.replication.common import (
     change_settings,
     channel_name,
     check_maker,
+    end_channel,
     plain_message,
     quoted,
     restore_settings,
@@ -187,10 +188,7 @@ class MariaDbChannel:
 
     def end(self) -> None:
         """Remove the connection and its relay log, after running transactions have finished, and restore the settings."""
-        self._connection.query("SET SESSION sql_log_bin=0")
-        remove(self._connection, self._channel)
-        with unless_gone():
-            restore_settings(self._connection)
+        end_channel(self._connection, self._channel, remove)
 
     def close(self) -> None:
         """Close the connection."""
