@@ -418,7 +418,7 @@ def explain_values(
     foreign_key_checks: bool = True,
     cascades_logged: bool = True,
 ) -> dict[str, Any]:
-    """Return the part of one row in a write set: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
+    """Return what one row adds to a write set: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
 
     Raises:
         UsageError: The table is not defined, or a value does not fit its column.
@@ -1015,7 +1015,7 @@ class LogServer:
     def totals(self) -> dict[str, int]:
         """Return the totals since the start."""
     def take_notices(self) -> list[tuple[int, str, str, str]]:
-        """Return the events since the last call: time, kind, address and text."""
+        """Return what has happened since the last call: time, kind, address and text."""
     def stop(self) -> None:
         """End all connections and threads."""
 
@@ -2215,7 +2215,7 @@ class Recording:
     def critical_path(self, costs: Costs, most: int) -> Chain:
         """Return the longest chain under exact dependencies."""
     def transaction(self, index: int) -> RecordedTransaction:
-        """Return the record of a transaction."""
+        """Return what was recorded of a transaction."""
 
 @final
 class RowStatements:

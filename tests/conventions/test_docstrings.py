@@ -19,6 +19,8 @@ ATTRIBUTE = re.compile(r"^\s*#: ?(.*)")
 ITEM = re.compile(r"^\s+\w+: (Whether\b.*)")
 SOURCES = list(files("python/paraply", "benches", "tools", "tests", suffixes=(".py", ".pyi")))
 TESTS = list(files("tests", suffixes=(".py",)))
+STUB = "python/paraply/_native.pyi"
+"""Its docstrings are those of the native module, word by word (``test_native_docs.py``)."""
 RUST = list(files("rust", suffixes=(".rs",)))
 Described = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -58,7 +60,8 @@ def test_a_question_is_found() -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_descriptions_are_no_questions(path: Path) -> None:
-    assert questions(path.read_text(encoding="utf-8")) == []
+    found = questions(path.read_text(encoding="utf-8"))
+    assert [each for each in found if name(path) != STUB or "Return what" not in each] == []
 
 
 @pytest.mark.parametrize("path", TESTS, ids=name)
