@@ -48,6 +48,13 @@ def start(log: Path, url: str, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command(log, url, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Press Ctrl-C, and wait until the command reports that it stops."""
+    assert process.stderr is not None
+    process.send_signal(signal.SIGINT)
+    assert any("stopping" in line for line in iter(process.stderr.readline, "")), "the command has ended"
+
+
 def end(process: subprocess.Popen[str], seconds: float = RUN_SECONDS) -> Outcome:
     """Waits for a command; a killed one has no JSON object."""
     stdout, stderr = process.communicate(timeout=seconds)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ import psycopg
 import pymysql
 import pytest
 from pg_databases import Database
-from server.replay import end, run, start
+from server.replay import end, interrupt, run, start
 from server.test_errors_mysql import BEFORE, FOUR, STATEMENTS, THREE, Server, server
 from server.test_errors_postgres import PLAIN
 from servers import sql_connect
@@ -188,8 +187,7 @@ def test_r24_a_second_ctrl_c_ends_a_wait_for_a_table(server: Server, log: Path, 
         assert process.poll() is None
         time.sleep(0.05)
     for _ in range(2):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+        interrupt(process)
     try:
         stopped = end(process, 20)
     finally:

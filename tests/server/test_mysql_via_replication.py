@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pymysql
 import pytest
 from server.history_source import ITEMS, with_other_uuid
-from server.replay import Outcome, SqlPlace, applied, end, expected_checksums, kill_at_random, run, start, wait_for_rows
+from server.replay import Outcome, SqlPlace, applied, end, expected_checksums, interrupt, kill_at_random, run, start, wait_for_rows
 from server.source_log import copy_binlogs
 from server.waiting import wait_until
 from servers import sql_connect
@@ -28,6 +28,11 @@ SETTINGS = (
 COORDINATOR = "SELECT thread_id FROM performance_schema.replication_applier_status_by_coordinator WHERE channel_name='paraply'"
 RECEIVING = "SELECT service_state FROM performance_schema.replication_connection_status WHERE channel_name='paraply'"
 STOPPING = "SELECT id FROM information_schema.processlist WHERE id<>CONNECTION_ID() AND info LIKE 'STOP REPLICA%'"
+WAITING = (
+    "SELECT id FROM information_schema.processlist WHERE state='Waiting for table metadata lock'"
+    " UNION ALL SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state='LOCK WAIT'"
+)
+"""Connections that wait for a table or a row."""
 MADE = (
     *ITEMS,
     "ALTER TABLE shop.item ADD COLUMN name VARCHAR(20)",
@@ -228,9 +233,8 @@ def test_a_second_ctrl_c_ends_it_although_a_lock_is_held(place: SqlPlace, made: 
     run(made, place.url, *VIA, "--stop-at", gtid_of(made, held_by))
     with held(place, "UPDATE shop.item SET n = 0 WHERE id = 3"):
         process = start(made, place.url, *VIA)
-        time.sleep(2)
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+        wait_until(lambda: place.sql(WAITING) != [], "a worker that waits for the lock")
+        interrupt(process)
         process.send_signal(signal.SIGINT)
         begun = time.monotonic()
         assert end(process).code == 4

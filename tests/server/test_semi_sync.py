@@ -144,6 +144,7 @@ class Commits:
         self._source = source
         self._ended = threading.Event()
         self.done: list[int] = []
+        self._came_back = -1
         self._threads = [threading.Thread(target=self._work, args=(keys[n::sessions],), daemon=True) for n in range(sessions)]
         for thread in self._threads:
             thread.start()
@@ -156,6 +157,12 @@ class Commits:
                 cursor.execute(f"INSERT INTO {self._source.table} VALUES (%s, REPEAT('x', %s))", (key, key % 500))
                 connection.commit()
                 self.done.append(key)
+
+    def all_wait(self) -> bool:
+        """Return True if every session waits for its commit, and none has come back since the last call."""
+        committing = self._source.sql("SELECT count(*) FROM information_schema.processlist WHERE info='COMMIT'")[0][0]
+        still, self._came_back = len(self.done) == self._came_back, len(self.done)
+        return still and int(str(committing)) == len(self._threads)
 
     def join(self, seconds: float = ENOUGH_SECONDS) -> None:
         """Waits until all rows are in."""
@@ -263,8 +270,8 @@ def test_a_killed_receiver_has_everything_that_was_acknowledged(source: WaitingS
         time.sleep(chance.random())
         process.kill()
         process.join()
-        # Nobody acknowledges any more: what comes back now was acknowledged before.
-        time.sleep(0.5)
+        # Nobody acknowledges any more: what comes back until all sessions wait was acknowledged before.
+        wait_until(commits.all_wait, "the wait of every session for its commit")
         assert set(commits.done) <= keys_in(source, folder)
     with receiving(source.url, folder):
         commits.end()

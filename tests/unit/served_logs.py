@@ -49,8 +49,9 @@ def running(
     relay_log: bool = False,
     stamped: bool = True,
     retention: Retention | None = None,
+    ends: bool = False,
 ) -> Iterator[LogService]:
-    """A running service; its end is clean unless the block raises."""
+    """A running service, which is stopped after the block; with ``ends`` it has to end by itself then."""
     numbers = RenumberOptions(workers, schema, folder if relay_log else None) if stamped else None
     service = LogService(
         ServeOptions(folder, served_logs(folder, []), ("127.0.0.1", 0), "repl", "secret", retention=retention, renumber=numbers)
@@ -70,6 +71,9 @@ def running(
         if ended:
             raise ended[0]
         yield service
+        if ends:
+            thread.join(SECONDS)
+            assert not thread.is_alive(), "the service has not ended"
     finally:
         service.stop()
         thread.join()

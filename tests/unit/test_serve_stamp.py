@@ -128,10 +128,9 @@ def test_a_table_that_a_dump_makes_known_is_no_barrier(tmp_path: Path) -> None:
 def failure_of(folder: Path, look: Callable[[LogService], None]) -> ParaplyError:
     """Return the error of the log that ends a service, once it has reported it."""
     try:
-        with running(folder) as service:
+        with running(folder, ends=True) as service:
             look(service)
             wait_until(lambda: service.status()["failure"] is not None, "the error is reported")
-            time.sleep(0.3)
     except ParaplyError as error:
         return error
     raise AssertionError("the service has not ended with an error")
