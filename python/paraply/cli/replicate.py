@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,7 +58,7 @@ from paraply.cli.terminal.progress import apply_line
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
-    from paraply.replication import Replication
+    from paraply.replication import Replication, ReplicationOptions
 
 __all__ = ["parse_place", "parse_report_host", "replicate"]
 
@@ -153,110 +154,186 @@ def replicate(
     debug: Debug = False,
 ) -> None:
     """Receive from a live source into a relay log, and apply from it at the same time."""
-    replication: Replication | None = None
+    reception = ReceptionSettings(relay_log, relay_log_size, start_after, start_at, server_id, semi_sync, source_timeout, report_host)
     if no_apply:
-        receive(
-            source,
-            ReceptionSettings(relay_log, relay_log_size, start_after, start_at, server_id, semi_sync, source_timeout, report_host),
-            {
-                "--to": to,
-                "--until": until,
-                "--stop-before": stop_before,
-                "--skip": skip,
-                "--metrics": metrics,
-                "--trace": trace,
-                "--max-rate": max_rate,
-                "--on-conflict": None if on_conflict == "stop" else on_conflict,
-            },
-            defaults_file=defaults_file,
-            as_json=as_json,
-            debug=debug,
-        )
+        unused = {
+            "--to": to,
+            "--until": until,
+            "--stop-before": stop_before,
+            "--skip": skip,
+            "--metrics": metrics,
+            "--trace": trace,
+            "--max-rate": max_rate,
+            "--on-conflict": None if on_conflict == "stop" else on_conflict,
+        }
+        receive(source, reception, unused, defaults_file=defaults_file, as_json=as_json, debug=debug)
         return
+    applier = {
+        "workers": workers,
+        "policy": policy,
+        "consistency": consistency,
+        "merge": merge,
+        "gtid": gtid,
+        "via": via,
+        "listen": listen,
+        "max_rate": max_rate,
+        "on_conflict": on_conflict,
+        "allow_nontransactional": allow_nontransactional,
+        "schema": schema,
+        "rename_database": rename_database or (),
+        "rename_table": rename_table or (),
+    }
+    chosen = (database or [], table or [], exclude_database or [], exclude_table or [])
+    ends, ddl = (until, stop_before, skip), (ddl_done, ddl_not_done)
+    settings = LiveSettings(source, to, defaults_file, reception, channel, ends, ddl, chosen, applier, metrics, trace, quiet, as_json)
+    run = _LiveRun(settings)
+    output.run("replicate", run.run, as_json=as_json, debug=debug, so_far=run.so_far)
 
-    def body() -> tuple[int, Mapping[str, Any]]:
+
+@dataclass(frozen=True, slots=True)
+class LiveSettings:
+    """Options of ``paraply replicate``, as they were given.
+
+    Attributes:
+        source: URL of the source.
+        target: URL of the target; None for the embedded PostgreSQL.
+        defaults_file: Option file for values missing in the URLs.
+        reception: Options of the receiver.
+        channel: The channel.
+        ends: ``--until``, ``--stop-before`` and ``--skip``.
+        ddl: ``--ddl-done`` and ``--ddl-not-done``.
+        chosen: Databases and tables to apply, and those not to apply.
+        applier: Further options of the applier, by the names of its keyword arguments.
+        metrics: Address for metrics.
+        trace: File for a timeline.
+        quiet: True to print no progress.
+        as_json: True to print one JSON object.
+    """
+
+    source: str
+    target: str | None
+    defaults_file: Path | None
+    reception: ReceptionSettings
+    channel: str
+    ends: tuple[str | None, str | None, str | None]
+    ddl: tuple[bool, bool]
+    chosen: tuple[list[str], list[str], list[str], list[str]]
+    applier: Mapping[str, Any]
+    metrics: str | None
+    trace: Path | None
+    quiet: bool
+    as_json: bool
+
+    def checked_applier(self) -> dict[str, Any]:
+        """Return the options of the applier with those that can be wrong by themselves checked.
+
+        Raises:
+            UsageError: An option is wrong.
+        """
         from paraply.applier.execute.resolution import check_on_conflict
-        from paraply.applier.selection.filters import parse_filters
-        from paraply.replication import Replication, ReplicationOptions, parse_source, parse_until
-        from paraply.targets import make_target, open_target
         from paraply.targets.conflicts import parse_on_conflict
 
-        nonlocal replication
-        decision = ddl_decision(ddl_done, ddl_not_done)
-        treatment = parse_on_conflict(on_conflict)
+        given = self.applier
+        decision = ddl_decision(*self.ddl)
+        treatment = parse_on_conflict(given["on_conflict"])
         check_on_conflict(
             treatment,
-            by_replication=via == "replication",
-            keeps_order=consistency != "eventual",
-            allow_nontransactional=allow_nontransactional,
+            by_replication=given["via"] == "replication",
+            keeps_order=given["consistency"] != "eventual",
+            allow_nontransactional=given["allow_nontransactional"],
         )
-        if policy not in POLICIES:
-            raise UsageError(f"--policy {policy}: a live replication accepts one of {', '.join(POLICIES)}")
-        served = metrics_address(metrics)
-        defaults = str(defaults_file) if defaults_file is not None else None
-        to_mysql = to is not None and to.partition(":")[0].lower() in ("mysql", "mariadb")
-        make_target(
-            to, defaults_file=defaults_file if to_mysql else None
-        )  # reports a wrong URL or a missing package before the source is asked
-        with apply_line(quiet=quiet or as_json) as line:
-            options = ReplicationOptions(
-                relay_folder=relay_log,
-                channel=channel,
-                start_after=start_after,
-                skip=skip,
-                start_at=parse_place(start_at) if start_at is not None else None,
-                server_id=server_id,
-                relay_file_bytes=relay_log_size,
-                semi_sync=semi_sync,
-                until=parse_until(until, stop_before),
-                source_timeout=source_timeout,
-                report=parse_report_host(report_host) if report_host is not None else ("", 0),
-                trace=trace,
-                applier={
-                    "workers": workers,
-                    "policy": policy,
-                    "consistency": consistency,
-                    "merge": merge_setting(merge),
-                    "gtid": gtid_mode(gtid),
-                    "via": via_setting(via),
-                    "listen": listen,
-                    "max_rate": max_rate,
-                    "on_conflict": treatment,
-                    "allow_nontransactional": allow_nontransactional,
-                    "ddl_decision": decision,
-                    "schema": tables_of(schema),
-                    "filters": parse_filters(database or [], table or [], exclude_database or [], exclude_table or []),
-                    "rename_database": rename_database or (),
-                    "rename_table": rename_table or (),
-                    "on_progress": line.update if line is not None else None,
-                },
-            )
-            replication = Replication(
-                parse_source(source, defaults_file=defaults),
-                lambda: open_target(to, defaults_file=defaults_file if to_mysql else None),
-                options,
-            )
-            shown = metrics_of(replication, served, quiet=quiet or as_json, receiver=replication.receiver)
+        if given["policy"] not in POLICIES:
+            raise UsageError(f"--policy {given['policy']}: a live replication accepts one of {', '.join(POLICIES)}")
+        return {**given, "ddl_decision": decision, "on_conflict": treatment}
+
+    def options(self, applier: dict[str, Any]) -> ReplicationOptions:
+        """Return the options of the replication.
+
+        Args:
+            applier: The checked options of the applier.
+
+        Raises:
+            UsageError: An option is wrong.
+        """
+        from paraply.applier.selection.filters import parse_filters
+        from paraply.replication import ReplicationOptions, parse_until
+
+        reception, (until, stop_before, skip) = self.reception, self.ends
+        start_at, report_host = reception.start_at, reception.report_host
+        return ReplicationOptions(
+            relay_folder=reception.relay_log,
+            channel=self.channel,
+            start_after=reception.start_after,
+            skip=skip,
+            start_at=parse_place(start_at) if start_at is not None else None,
+            server_id=reception.server_id,
+            relay_file_bytes=reception.relay_log_size,
+            semi_sync=reception.semi_sync,
+            until=parse_until(until, stop_before),
+            source_timeout=reception.source_timeout,
+            report=parse_report_host(report_host) if report_host is not None else ("", 0),
+            trace=self.trace,
+            applier={
+                **applier,
+                "merge": merge_setting(applier["merge"]),
+                "gtid": gtid_mode(applier["gtid"]),
+                "via": via_setting(applier["via"]),
+                "schema": tables_of(applier["schema"]),
+                "filters": parse_filters(*self.chosen),
+            },
+        )
+
+
+class _LiveRun:
+    """One run of the command.
+
+    Args:
+        settings: Its options.
+    """
+
+    def __init__(self, settings: LiveSettings) -> None:
+        self._settings = settings
+        self._replication: Replication | None = None
+
+    def run(self) -> tuple[int, Mapping[str, Any]]:
+        """Replicate until the end; return the exit code, and the result for JSON."""
+        from paraply.replication import Replication, parse_source
+        from paraply.targets import make_target, open_target
+
+        given = self._settings
+        applier = given.checked_applier()
+        served = metrics_address(given.metrics)
+        defaults = str(given.defaults_file) if given.defaults_file is not None else None
+        to_mysql = given.target is not None and given.target.partition(":")[0].lower() in ("mysql", "mariadb")
+        of_target = given.defaults_file if to_mysql else None
+        make_target(given.target, defaults_file=of_target)  # reports a wrong URL or a missing package before the source is asked
+        no_line = given.quiet or given.as_json
+        with apply_line(quiet=no_line) as line:
+            options = given.options({**applier, "on_progress": line.update if line is not None else None})
+            source = parse_source(given.source, defaults_file=defaults)
+            replication = Replication(source, lambda: open_target(given.target, defaults_file=of_target), options)
+            self._replication = replication
+            shown = metrics_of(replication, served, quiet=no_line, receiver=replication.receiver)
             with shown, stops_on_signal(replication.stop):
                 report = replication.run()
             if line is not None:
                 line.complete()
         if report is None:
             return 0, {**NOTHING_DONE, "receiver": None}
-        if not as_json:
-            show(report, costs=trace is not None)
+        if not given.as_json:
+            show(report, costs=given.trace is not None)
         return 0, {**report_json(report), "receiver": replication.received()}
 
-    def so_far() -> Mapping[str, Any]:
+    def so_far(self) -> Mapping[str, Any]:
+        """Return the result up to an error, for JSON."""
+        replication, given = self._replication, self._settings
         report = replication.report if replication is not None else None
         received = replication.received() if replication is not None else None
         if report is None:
             return {**NOTHING_DONE, "receiver": received}
-        if not as_json and report.transactions:
-            show(report, costs=trace is not None)
+        if not given.as_json and report.transactions:
+            show(report, costs=given.trace is not None)
         return {**report_json(report), "receiver": received}
-
-    output.run("replicate", body, as_json=as_json, debug=debug, so_far=so_far)
 
 
 replicate.__doc__ = (replicate.__doc__ or "") + "\n" + EXAMPLES

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from paraply.logs.skipping import Diverged
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
-    from paraply.targets.protocol import Target
+    from paraply.targets.protocol import Inspection, Target
 
 __all__ = [
     "Preflight",
@@ -149,21 +149,41 @@ def run_preflight(
     _check_options(options, first, start_after)
     check_skip(options.skip, has_gtids=has_gtids, mariadb=mariadb)
     xa, statements, notes = ([], [], []) if options.live else find_ahead(options.paths, options.filters, options.renames)
-    plan = ApplyPlan(
+    plan = _apply_plan(options, first, start_after, has_xa=bool(xa))
+    inspect, beside = _inspect_target(options, target, plan, first, tables)
+    start, gap_notes = _find_start(options, files, first, inspect, start_after)
+    if inspect.own and not options.renames:
+        refuse_own_log(options.paths, inspect.own, options.policy)
+    refusal = _xa_refusal(options, xa, start.skip, start.place, inspect.xa)
+    if options.timestamp_column is not None:
+        _check_timestamp_tables(options, options.timestamp_column, start, inspect, complete=not tables and bool(inspect.tables))
+    renaming = Renaming(options.renames, replace(options.filters, shares_own_database=inspect.shares_own_database), beside)
+    logged, merges = logs_cascades(first.format.version, mariadb=mariadb), options.merges and inspect.merges
+    run_plan = make_run_plan(options, files, inspect, start.skip, renaming, merges=merges, has_gtids=has_gtids, logged=logged)
+    channel_notes = _channel_notes(options, target, first, start, run_plan.gtid_mode)
+    run_plan.notes[:] = [*notes, *run_plan.notes, *gap_notes, *channel_notes]
+    changes = count_statements(options, statements, start.skip, start.place, mariadb=mariadb)
+    run_plan = replace(run_plan, statement_changes=changes)
+    sizes = sizes_at_start(options.paths) if beside else []
+    return Preflight(plan, run_plan, start, inspect.runs_events, renaming, sizes, refusal, inspect.xa or frozenset(), logged)
+
+
+def _apply_plan(options: Options, first: Transaction, start_after: GtidSet, *, has_xa: bool) -> ApplyPlan:
+    """Return the plan that opens the target."""
+    identity = {**options.filters.identity(), **options.renames.identity()}
+    return ApplyPlan(
         channel=options.channel,
-        fingerprint=plan_fingerprint(
-            first, str(start_after) if start_after else None, {**options.filters.identity(), **options.renames.identity()}
-        ),
+        fingerprint=plan_fingerprint(first, str(start_after) if start_after else None, identity),
         workers=options.workers,
         gtid_mode=options.gtid,
-        has_gtids=has_gtids,
-        mariadb=mariadb,
+        has_gtids=first.gtid is not None,
+        mariadb=first.format.mariadb,
         allow_nontransactional=options.allow_nontransactional,
         ddl_decision=options.ddl_decision,
         gaps=not options.consistency.keeps_order and options.workers > 0,
         two_phase=options.splits,
         timestamp_column=options.timestamp_column,
-        xa=bool(xa),
+        xa=has_xa,
         lower_case_table_names=options.lower_case_table_names,
         renames=bool(options.renames),
         answer=DdlAnswer(given=options.ddl_decision == "done"),
@@ -174,15 +194,27 @@ def run_preflight(
         by_replication=options.by_replication,
         log_version=first.format.version,
     )
+
+
+def _inspect_target(
+    options: Options, target: Target, plan: ApplyPlan, first: Transaction, tables: Sequence[Table]
+) -> tuple[Inspection, bool]:
+    """Return the target's state, with the given definitions, and True if it holds transactions of the log itself."""
     reads_tables = (bool(options.filters or options.timestamp_column) and not tables) or bool(options.renames)
     inspect = with_retries(lambda: target.inspect(plan, tables=reads_tables))
     beside = bool(options.renames) and holds_log(options, first, inspect)
     if beside:
         check_beside(options, first, inspect)
-    if tables:
-        inspect = replace(inspect, tables=tuple(tables))
     if isinstance(options.merge, int) and options.merge > 1 and not inspect.merges:
         raise UsageError("the target commits each transaction under its own GTID in this mode and cannot merge; use --merge off or auto")
+    return replace(inspect, tables=tuple(tables)) if tables else inspect, beside
+
+
+def _find_start(
+    options: Options, files: Sequence[LogFile], first: Transaction, inspect: Inspection, start_after: GtidSet
+) -> tuple[Start, list[str]]:
+    """Return the start, and a note about transactions that are missing before it; check it against the logs and the stop."""
+    has_gtids, mariadb = first.gtid is not None, first.format.mariadb
     held = inspect.progress.executed | start_after
     if options.by_replication and mariadb and not inspect.progress.resumed:
         from paraply.applier.via_replication.position import check_writers
@@ -195,33 +227,26 @@ def run_preflight(
     start = Start(inspect.progress, held, place, mariadb, has_gtids)
     if options.stop is not None and options.stop.place is not None and not options.live:
         check_position(options.stop.place, files, lambda transaction: start.passed(transaction, options.paths))
-    if inspect.own and not options.renames:
-        refuse_own_log(options.paths, inspect.own, options.policy)
-    refusal = _xa_refusal(options, xa, held, place, inspect.xa)
-    merges = options.merges and inspect.merges
-    if options.timestamp_column is not None:
-        check_tables(
-            options.paths,
-            {"executed": held, "after": place, **options.reader_options()},
-            options.timestamp_column,
-            inspect.tables,
-            lambda transaction: start.passed(transaction, options.paths),
-            complete=not tables and bool(inspect.tables),
-        )
-    renaming = Renaming(options.renames, replace(options.filters, shares_own_database=inspect.shares_own_database), beside)
-    logged = logs_cascades(first.format.version, mariadb=mariadb)
-    run_plan = make_run_plan(options, files, inspect, held, renaming, merges=merges, has_gtids=has_gtids, logged=logged)
-    if note is not None:
-        run_plan.notes.append(note)
-    if first.gtid and not inspect.progress.resumed and not options.renames:
-        channels = with_retries(target.read_channels)
-        mode = "" if target.family == "postgresql" else run_plan.gtid_mode  # it has no GTIDs of its own
-        run_plan.notes.extend(check_other_channels(channels, options.channel, first.gtid, held, mode))
-    run_plan.notes[:0] = notes
-    changes = count_statements(options, statements, held, place, mariadb=mariadb)
-    run_plan = replace(run_plan, statement_changes=changes)
-    sizes = sizes_at_start(options.paths) if beside else []
-    return Preflight(plan, run_plan, start, inspect.runs_events, renaming, sizes, refusal, inspect.xa or frozenset(), logged)
+    return start, [] if note is None else [note]
+
+
+def _check_timestamp_tables(options: Options, column: str, start: Start, inspect: Inspection, *, complete: bool) -> None:
+    """Check that the tables of the log have the column of timestamps."""
+    wanted = {"executed": start.skip, "after": start.place, **options.reader_options()}
+
+    def is_passed(transaction: Transaction) -> bool:
+        return start.passed(transaction, options.paths)
+
+    check_tables(options.paths, wanted, column, inspect.tables, is_passed, complete=complete)
+
+
+def _channel_notes(options: Options, target: Target, first: Transaction, start: Start, gtid_mode: str) -> list[str]:
+    """Return notes about other channels of the target that the log's source has."""
+    if not first.gtid or start.progress.resumed or options.renames:
+        return []
+    channels = with_retries(target.read_channels)
+    mode = "" if target.family == "postgresql" else gtid_mode  # it has no GTIDs of its own
+    return list(check_other_channels(channels, options.channel, first.gtid, start.skip, mode))
 
 
 def inspect_without_transactions(options: Options, target: Target, files: Sequence[LogFile]) -> list[str]:
