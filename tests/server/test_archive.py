@@ -16,10 +16,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from command_line import run_json
+from command_line import PACKAGE, run_json
 from mariadb_versions import MARIADB_VERSIONS, mariadb_of_version
 from own_mysql import running_mysql
-from server.live import PACKAGE
 from server.replay import PostgresPlace
 from server.waiting import wait_until
 from servers import LocalServer

@@ -11,7 +11,8 @@ from pathlib import Path
 import pymysql
 import pytest
 from own_mysql import OwnMySql, running_mysql
-from server.serving import Process, content, emptied, gtids, load, sql
+from server.command_process import Process
+from server.serving import content, emptied, gtids, load, sql
 from server.waiting import wait_until
 
 pytestmark = pytest.mark.mysql

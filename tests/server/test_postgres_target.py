@@ -33,8 +33,8 @@ from paraply.targets.postgres.target import PostgresTarget
 from paraply.targets.protocol import ApplyPlan
 from tests.pg_databases import running_postgres
 
-from .live import wait_until
 from .postgres_blocks import SOURCE, FakeBlock, FakeRenderer, insert, simple_table
+from .waiting import wait_until
 
 pytestmark = pytest.mark.postgres
 
