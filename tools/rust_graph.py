@@ -37,7 +37,7 @@ class Module:
         self.names: dict[str, tuple[str, ...]] = {}
         """Path of each name that a ``use`` of the file brings in, from the crate's root on."""
         self.surface: set[str] = set()
-        """Those names that the file re-exports from its children and does not use itself."""
+        """Names that the file re-exports from its children and does not use itself."""
         self.globs: list[tuple[str, ...]] = []
         """Files all of whose names are brought in; those of children that are re-exported are left out."""
         self.paths: list[tuple[str, ...]] = []

@@ -130,7 +130,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Logged:
-    """What a source made of statements.
+    """Result of statements on a source.
 
     Attributes:
         taken: Those that it logged.

@@ -1,4 +1,4 @@
-"""What keeps a server from being the source of a replication, by its variables."""
+"""Reasons why a server cannot be the source of a replication, by its variables."""
 
 from __future__ import annotations
 
