@@ -42,7 +42,12 @@ ACCOUNTS = (
     "CREATE USER u1é@'%' IDENTIFIED BY 'x'", "GRANT SELECT ON shop.* TO u1é@'%'", "CREATE ROLE ré", "GRANT ré TO u1é@'%'",
     "RENAME USER u1é@'%' TO ué@'%'", "CREATE USER weg", "DROP USER weg",
 )  # fmt: skip
-LETTERS = {"latin1": ("é", "cp1252"), "koi8r": ("ж", "koi8_r"), "sjis": ("表", "shift_jis"), "gbk": ("乗", "gbk")}
+LETTERS = {
+    "latin1": ("é", "cp1252"), "koi8r": ("ж", "koi8_r"), "sjis": ("表", "shift_jis"), "eucjpms": ("～", "euc_jp"), "gbk": ("乗", "gbk"),
+}  # fmt: skip
+"""A letter of each character set, as the servers read it, and Python's codec of the set."""
+IN_CODEC = {"～": "〜"}
+"""Letters that Python's codec reads as other ones than the servers."""
 DROPS = ("SET SESSION sql_log_bin=0", "DROP DATABASE IF EXISTS shop", "DROP DATABASE IF EXISTS shopé", "DROP USER IF EXISTS ué@'%', é@'%'",
          "DROP ROLE IF EXISTS ré", "DROP DATABASE IF EXISTS paraply")  # fmt: skip
 
@@ -59,7 +64,8 @@ class Client:
     def __init__(self, place: SqlPlace, data: Path, charset: str = "latin1") -> None:
         self.place, self.data, self.charset = place, data, charset
         self.letter, self.codec = LETTERS[charset]
-        self.encoded = [self.letter.encode(self.codec)]
+        self.sent = IN_CODEC.get(self.letter, self.letter).encode(self.codec)
+        self.encoded = [self.sent]
 
     def spelled(self, statement: str) -> str:
         return statement.replace("é", self.letter)
@@ -73,7 +79,9 @@ class Client:
         with connection:
             connection.query(f"SET character_set_client={self.charset}, collation_connection={self.charset}_bin")
             for statement in statements:
-                connection.query(statement if isinstance(statement, bytes) else self.spelled(statement).encode(self.codec))
+                connection.query(
+                    statement if isinstance(statement, bytes) else self.sent.join(part.encode(self.codec) for part in statement.split("é"))
+                )
 
     def log(self, folder: Path, *statements: str | bytes) -> Path:
         """Run statements and return their log."""
@@ -140,8 +148,11 @@ def test_r33_a_stored_object_whose_client_cannot_be_the_sources_is_refused_on_my
     assert "keeps the character set of the client" in outcome.report["error"]["message"]
 
 
-@pytest.mark.parametrize("charset", list(LETTERS))
-@pytest.mark.parametrize(("old", "new"), [("10.5", "10.11"), ("11.8", "11.8")])
+@pytest.mark.parametrize(
+    ("old", "new", "charset"),
+    # MariaDB 10.5 cannot drop a database that held the trigger of eucjpms or gbk, which is the last one.
+    [*(("10.5", "10.11", charset) for charset in LETTERS if charset != "eucjpms"), *(("11.8", "11.8", charset) for charset in LETTERS)],
+)
 def test_r33_names_and_clients_are_the_sources_on_mariadb(
     make_version_servers: VersionServers, tmp_path: Path, old: str, new: str, charset: str
 ) -> None:

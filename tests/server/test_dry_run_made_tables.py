@@ -64,7 +64,7 @@ CASES: Mapping[str, Case] = {
     "added vector": Case("Unknown data type", ("CREATE TABLE t (id INT)", "ALTER TABLE t ADD e VECTOR(3)"), source="11.8"),
     "uuid": Case("Unknown data type: 'UUID' (error 4161)", ("CREATE TABLE t (id UUID PRIMARY KEY)",), target="10.5"),
     "old mode": Case(
-        "there its length or precision is 80, here 60",
+        "in the log its length or precision is 80, in the target 60",
         ("SET SESSION old_mode=''", "CREATE TABLE t (id INT, v VARCHAR(20) CHARACTER SET utf8)", ROW),
     ),
     "own database": Case("", ("CREATE DATABASE paraply",)),  # left out

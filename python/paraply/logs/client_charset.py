@@ -14,6 +14,22 @@ _WIDE = frozenset({"big5", "cp932", "gb18030", "gbk", "sjis"})
 _WITH_KATAKANA = frozenset({"cp932", "sjis"})
 #: Bytes of latin1 that Windows-1252 leaves free. The servers take them as control characters (seen on MySQL 9.7 and MariaDB 10.11).
 _LATIN1_CONTROLS = {byte: chr(byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D)}
+#: Characters as Python's codecs read them, and as the servers read the same bytes (asked of MySQL 9.7 and MariaDB 11.8).
+_AS_SERVERS = {
+    "cp866": {"\u2116": "\u207f", "\u00a4": "\u00b2"},
+    "eucjpms": {
+        "\u301c": "\uff5e", "\u2016": "\u2225", "\u2212": "\uff0d", "\u00a2": "\uffe0", "\u00a3": "\uffe1", "\u00ac": "\uffe2",
+    },
+    "gb18030": {"\ue7c7": "\u1e3f", "\u1e3f": "\ue7c7"},
+    "greek": {"\u2018": "\u02bd", "\u2019": "\u02bc"},
+    "hebrew": {"\u00af": "\u203e"},
+    "koi8u": {"\u2219": "\u2022"},
+}  # fmt: skip
+_DECODED = {name: str.maketrans(read) for name, read in _AS_SERVERS.items()}
+_ENCODED = {name: str.maketrans({server: codec for codec, server in read.items()}) for name, read in _AS_SERVERS.items()}
+#: A character of these sets that the servers read as a backslash which escapes nothing: such a statement is refused.
+_NO_BACKSLASH = {"sjis": b"\x81\x5f", "ujis": b"\xa1\xc0"}
+_WIDE_BACKSLASH = "\uff3c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +57,19 @@ class ClientCharset:
         """
         if self.name == "latin1":
             return "".join(_LATIN1_CONTROLS.get(byte) or bytes((byte,)).decode(self.codec) for byte in data)
-        return data.decode(self.codec)
+        text = data.decode(self.codec)
+        if self.name in _NO_BACKSLASH and _WIDE_BACKSLASH in text:
+            at = data.index(_NO_BACKSLASH[self.name])
+            raise UnicodeDecodeError(self.name, data, at, at + 2, "the servers read it as a backslash")
+        return text.translate(_DECODED[self.name]) if self.name in _DECODED else text
 
     def encode(self, text: str) -> bytes | None:
         """Return the bytes of a text, or None if it has no bytes from which a server would read the same text."""
         try:
-            data = b"".join(self._encoded(character) for character in text) if self.name == "latin1" else text.encode(self.codec)
+            if self.name == "latin1":
+                data = b"".join(self._encoded(character) for character in text)
+            else:
+                data = (text.translate(_ENCODED[self.name]) if self.name in _ENCODED else text).encode(self.codec)
             return data if self.decode(data) == text else None
         except UnicodeError:
             return None

@@ -201,18 +201,18 @@ def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn
 
 def _difference(log: ColumnInfo, target: TargetColumn, charset_of: Callable[[int], str | None]) -> str | None:
     if log.name is not None and log.name.lower() != target.name.lower():
-        return f"there it is {log.name}"
+        return f"in the log it is {log.name}"
     if target.type_code is None:
         return "its type is not known to this version"
     code = _OTHER_STORAGE.get(log.type_code, log.type_code)
     if code != target.type_code:
-        return f"there its type has code {log.type_code}, here {target.type_code}"
+        return f"in the log its type has code {log.type_code}, in the target {target.type_code}"
     if code == log.type_code and log.metadata != target.metadata:
-        return f"there its length or precision is {log.metadata}, here {target.metadata}"
+        return f"in the log its length or precision is {log.metadata}, in the target {target.metadata}"
     if log.unsigned is not None and code in _NUMBERS and log.unsigned != target.unsigned:
-        return "there it is UNSIGNED" if log.unsigned else "there it is not UNSIGNED"
+        return "in the log it is UNSIGNED" if log.unsigned else "in the log it is not UNSIGNED"
     if log.collation_id is not None and target.charset is not None:
         charset = charset_of(log.collation_id)
         if charset is not None and charset != target.charset:
-            return f"there its character set is {charset}"
+            return f"in the log its character set is {charset}"
     return None
