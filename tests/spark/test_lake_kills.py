@@ -116,7 +116,10 @@ class Following:
 @pytest.mark.timeout(KILLS * 500 + 600)
 @pytest.mark.parametrize(
     ("form", "times"),
-    [("delta", FEW), *(pytest.param(form, KILLS, marks=pytest.mark.slow(share=False)) for form in ("delta", "iceberg"))],
+    [
+        pytest.param("delta", FEW, marks=pytest.mark.slow),
+        *(pytest.param(form, KILLS, marks=pytest.mark.slow(share=False)) for form in ("delta", "iceberg")),
+    ],
 )
 def test_each_published_state_is_one_of_the_source_whatever_is_killed(tmp_path: Path, form: str, times: int) -> None:
     chance, into = random.Random(f"{SEED} {form}"), tmp_path / "lake"
