@@ -120,6 +120,17 @@ fn r27_what_cannot_be_replayed_is_refused_with_its_position() {
     assert!(transactions.len() == 2 && error.is_none(), "one between transactions that may be passed over: {error:?}");
 }
 
+#[test]
+fn r27_padding_of_aurora_is_passed_over_and_nothing_else_of_its_type() {
+    let padded = |flags, content: &[u8]| Log::new(true).gtid(1).event(100, flags, content).query("BEGIN").rows(0).xid();
+    let (transactions, error) = padded(0x80, &[b'*'; 905]).transaction(2).read();
+    assert!(transactions.len() == 2 && error.is_none(), "{error:?}");
+    for log in [padded(0, &[b'*'; 9]), padded(0x80, b"*****-***")] {
+        let (transactions, error) = log.read();
+        assert!(transactions.is_empty() && matches!(error, Some(LogError::NotUnderstood { .. })), "{error:?}");
+    }
+}
+
 /// MariaDB 10.5 writes this when a table of engine MEMORY is opened for the first time after a restart.
 #[test]
 fn a_table_in_memory_is_emptied_by_a_restart() {

@@ -81,6 +81,8 @@ pub mod types {
     pub const HEARTBEAT_V2: u8 = 41;
     pub const GTID_TAGGED: u8 = 42;
 
+    pub const AURORA_PADDING: u8 = 100;
+
     pub const MARIADB_ANNOTATE_ROWS: u8 = 160;
     pub const MARIADB_BINLOG_CHECKPOINT: u8 = 161;
     pub const MARIADB_GTID: u8 = 162;
@@ -118,6 +120,7 @@ pub fn type_name(type_code: u8) -> Option<&'static str> {
         types::HEARTBEAT | types::HEARTBEAT_V2 => "Heartbeat",
         types::IGNORABLE => "Ignorable",
         types::ROWS_QUERY => "Rows_query",
+        types::AURORA_PADDING => "Aurora_padding",
         types::WRITE_ROWS => "Write_rows",
         types::UPDATE_ROWS => "Update_rows",
         types::DELETE_ROWS => "Delete_rows",
@@ -201,6 +204,14 @@ pub struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
+    /// Returns true for the padding that Amazon Aurora puts behind the GTID of a transaction: an ignorable event of type
+    /// 100 with nothing but asterisks (a public log of the project mysql-binlog-connector-java has one).
+    pub fn is_padding(&self) -> bool {
+        self.header.type_code == types::AURORA_PADDING
+            && self.header.has(flags::IGNORABLE)
+            && self.body().iter().all(|&byte| byte == b'*')
+    }
+
     /// Returns the bytes after the common header, without the checksum.
     pub fn body(&self) -> &'a [u8] {
         self.bytes.get(HEADER_LENGTH..).unwrap_or_default()

@@ -140,8 +140,8 @@ impl Assembler {
         let type_code = event.header.type_code;
         match &self.open {
             _ if !event.header.has(flags::IGNORABLE) => Err(refusal::event_type(type_code)),
-            Some(_) => Err(refusal::inside_transaction(type_code)),
-            None => Ok(()),
+            Some(_) if !event.is_padding() => Err(refusal::inside_transaction(type_code)),
+            _ => Ok(()),
         }
     }
 
