@@ -99,16 +99,16 @@ def stamped(log: Path, folder: Path) -> Path:
 @contextlib.contextmanager
 def serving(log: Path, folder: Path, *options: str) -> Iterator[int]:
     """Serve a log, and yield the port once it listens."""
-    port, password, messages = free_port(), folder / "password", folder / "serve.log"
+    port, password, printed = free_port(), folder / "password", folder / "serve.log"
     password.write_text("secret\n")
     password.chmod(0o600)
     own = ["--listen", f"127.0.0.1:{port}", "--user", "repl", "--password-file", str(password)]
-    with messages.open("w") as output:
+    with printed.open("w") as output:
         process = subprocess.Popen([*PARAPLY, "serve", str(log), *own, *options], stdout=output, stderr=output)
     try:
-        while "listening" not in messages.read_text():
+        while "listening" not in printed.read_text():
             if process.poll() is not None:
-                raise ApplyFailed(f"paraply serve ended: {messages.read_text()}")
+                raise ApplyFailed(f"paraply serve ended: {printed.read_text()}")
             time.sleep(0.1)
         yield port
     finally:

@@ -88,7 +88,7 @@ def embedded() -> Iterator[EmbeddedPostgres]:
 def database(request: pytest.FixtureRequest) -> Iterator[Database]:
     """An empty database."""
     server = _named() or str(request.getfixturevalue("embedded").uri)
-    name = f"errors_{next(_numbers)}"
+    name = f"errors_{os.environ.get('PYTEST_XDIST_WORKER', '')}{next(_numbers)}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
         connection.execute(f"CREATE DATABASE {name}".encode())

@@ -36,7 +36,7 @@ done
 for server in 1 2; do
   wait_for $server
   sql $server "SET sql_log_bin = 0; CREATE USER app@'%' IDENTIFIED BY 'app'; GRANT ALL ON *.* TO app@'%' WITH GRANT OPTION"
-  sql $server "RESET BINARY LOGS AND GTIDS" 2>/dev/null || sql $server "RESET MASTER" # as 8.0 has it
+  sql $server "RESET BINARY LOGS AND GTIDS"
 done
 cat >>"$GITHUB_ENV" <<VARIABLES
 PARAPLY_TEST_MYSQL=mysql://app:app@127.0.0.1:$(port 1)

@@ -115,13 +115,13 @@ def compared_row(line: dict[str, Any]) -> str:
     shown = [seconds.get(name) for name in ("native", "numpy", "ours, positions mixed")]
     others = " | ".join("" if each is None else f"{each:.1f}" for each in shown)
     barriers = f"{line['barriers']:.1%}" if line["barriers"] else "none"
-    own, sql = seconds["own"], seconds["sql"]
+    own, sql = seconds["ours"], seconds["sql"]
     return f"| {line['transactions']:,} | {barriers} | {own:.1f} | {sql:.1f} | {sql / own:.1f} | {others} | {memory(line)} |\n"
 
 
 def curve_row(line: dict[str, Any]) -> str:
     """Return the row of one size."""
-    own = line["seconds"]["own"]
+    own = line["seconds"]["ours"]
     native = line["seconds"].get("native")
     each = own / line["transactions"] * 1e6
     return f"| {line['transactions']:,} | {own:.1f} | {each:.1f} | {'' if native is None else f'{native:.1f}'} | {memory(line)} |\n"
@@ -129,7 +129,7 @@ def curve_row(line: dict[str, Any]) -> str:
 
 def memory(line: dict[str, Any]) -> str:
     """Return the peak memory of paraply's variant."""
-    return f"{line['peak_megabytes']['own'] / 1000:.1f} GB"
+    return f"{line['peak_megabytes']['ours'] / 1000:.1f} GB"
 
 
 def source_row(line: dict[str, Any]) -> str:

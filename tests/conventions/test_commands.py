@@ -62,8 +62,8 @@ def test_every_command_can_print_json(command: str) -> None:
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_reference_names_every_option_and_no_other(command: str) -> None:
     rows = [line.split(" | ", 1)[0] for line in section(command).splitlines() if line.startswith("| `-")]
-    messages = {name for row in rows for name in re.findall(r"--[a-z][a-z-]*", row)}
-    assert messages == set(options(command))
+    documented = {name for row in rows for name in re.findall(r"--[a-z][a-z-]*", row)}
+    assert documented == set(options(command))
 
 
 def test_make_prints_its_targets() -> None:

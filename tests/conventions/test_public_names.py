@@ -75,8 +75,8 @@ def test_the_stub_names_the_members_of_the_native_classes() -> None:
 
     different = {}
     for name, node in stub_classes().items():
-        messages = {member.name for member in node.body if isinstance(member, ast.FunctionDef) and not member.name.startswith("_")}
+        members = {member.name for member in node.body if isinstance(member, ast.FunctionDef) and not member.name.startswith("_")}
         there = own_members(getattr(native, name))
-        if messages != there:
-            different[name] = sorted(messages ^ there)
+        if members != there:
+            different[name] = sorted(members ^ there)
     assert different == {}

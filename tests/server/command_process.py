@@ -19,23 +19,23 @@ class Process:
     """A command of paraply that can be killed and started again.
 
     Args:
-        messages: File for what it writes to stderr.
+        errors: File for what it writes to stderr.
         arguments: Command and options.
     """
 
     ready = ""
     """Text of its output once it is ready."""
 
-    def __init__(self, messages: Path, arguments: Sequence[object]) -> None:
-        self._errors = messages
+    def __init__(self, errors: Path, arguments: Sequence[object]) -> None:
+        self._errors = errors
         self._environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])}
         self._command = [sys.executable, "-m", "paraply", *map(str, arguments), "--json"]
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[str]:
         before = self.messages().count(self.ready)
-        with self._errors.open("a") as messages:
-            process = subprocess.Popen(self._command, env=self._environment, stdout=subprocess.PIPE, stderr=messages, text=True)
+        with self._errors.open("a") as file:
+            process = subprocess.Popen(self._command, env=self._environment, stdout=subprocess.PIPE, stderr=file, text=True)
         if self.ready:
             wait_until(lambda: self.messages().count(self.ready) > before or process.poll() is not None, "the command is ready")
             assert process.poll() is None, self.messages()

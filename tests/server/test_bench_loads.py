@@ -86,7 +86,7 @@ def test_other_tables_than_the_source_are_found(server: BenchServer, tmp_path):
     made = make_load(server, LOADS["hot-rows"], transactions=10, seed=1, folder=tmp_path)
     wrong = made.checksums | {f"{DATABASE}.item": 1}
     ways = [Way("replay", partial(replay_by_paraply, server, [made.log], "--workers", "0"))]
-    with pytest.raises(ApplyFailed, match="the tables after ours differ from those of the source"):
+    with pytest.raises(ApplyFailed, match="the tables after replay differ from those of the source"):
         list(measure_ways(server, ways, [DATABASE], wrong))
     server.empty([DATABASE])
 

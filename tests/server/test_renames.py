@@ -130,14 +130,14 @@ def test_nothing_is_applied_to_the_tables_in_use(restored: Restored) -> None:
     place, logs = restored.place, restored.logs
     in_use = restored.checksums("shop")
     customers = "shop.customers=restore.customers"
-    for filters, databases, tables, messages in (
+    for filters, databases, tables, message in (
         (parse_filters(), ["shop=restore"], [], "name what is restored with --database or --table"),
         (parse_filters(tables=["shop.visits", "shop.customers"]), [], [customers], r"shop\.visits would be applied"),
         (parse_filters(["shop"]), [], [customers], "the database shop would be applied"),
         (parse_filters(tables=["shop.orders", "shop.customers"]), [], ["shop.customers=shop.orders"], r"shop\.orders would be applied"),
     ):
         applier = Applier(logs, make_target(place.url), filters=filters, rename_database=databases, rename_table=tables)
-        with applier, pytest.raises(UsageError, match=messages):
+        with applier, pytest.raises(UsageError, match=message):
             applier.run()
     # A child whose parent is not restored would be tied to the parent in use.
     with beside(logs, place, [BESIDE[1]]) as applier, pytest.raises(LogNotUnderstood, match=r"shop\.customers would tie") as error:
@@ -256,4 +256,4 @@ def test_a_statement_that_cannot_be_renamed_stops_with_its_place_mysql(
     assert error["gtid"]
     planned = apply(logs, postgres_place.url, "--rename-database", "shop=copy", "--dry-run", "--channel", "again")
     problems = [statement["problem"] for statement in planned.report["statements"] if statement["problem"]]
-    assert [messages in problem for messages, problem in zip(("create view", "renamed to copy"), problems, strict=False)] == [True, True]
+    assert [words in problem for words, problem in zip(("create view", "renamed to copy"), problems, strict=False)] == [True, True]

@@ -29,8 +29,8 @@ def log(server: Server, tmp_path: Path) -> Iterator[Path]:
 def notes_about_events(server: Server, log: Path, *options: str) -> list[str]:
     outcome = run_json("apply", log, "--to", server.url, "--gtid", "none" if server.mariadb else "preserve", *options)
     assert outcome.code == 0, outcome.line
-    messages = outcome.report["plan"] if "--dry-run" in options else outcome.report
-    return [note for note in messages["notes"] if "event scheduler" in note]
+    report = outcome.report["plan"] if "--dry-run" in options else outcome.report
+    return [note for note in report["notes"] if "event scheduler" in note]
 
 
 @pytest.mark.parametrize("workers", ["0", "4"])

@@ -181,19 +181,19 @@ def test_an_update_that_makes_a_row_too_big_is_named(postgres_place: PostgresPla
 
 
 @pytest.mark.parametrize(
-    ("statements", "messages"),
+    ("statements", "message"),
     [
         (("CREATE TABLE t (id INT PRIMARY KEY, j VARCHAR(9))", "INSERT INTO t VALUES (7, 'a\\0b')"), "text with a NUL byte"),
         (("CREATE TABLE t (id INT PRIMARY KEY, d DATE)", "SET sql_mode=''", "INSERT INTO t VALUES (7, '2024-02-00')"), "2024-02-00"),
     ],
 )
 def test_values_without_a_counterpart_name_the_row(
-    postgres_place: PostgresPlace, tmp_path: Path, statements: tuple[str, ...], messages: str
+    postgres_place: PostgresPlace, tmp_path: Path, statements: tuple[str, ...], message: str
 ) -> None:
     outcome = run(made(tmp_path, *statements), postgres_place.url)
     error = outcome.report["error"]
     assert outcome.code == 1
-    assert messages in error["message"]
+    assert message in error["message"]
     assert "key '7'" in error["message"]
 
 

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.mariadb]
 
 KILLS = int(os.environ.get("PARAPLY_LAKE_KILLS", "50"))
 FEW = 3
-"""Kills in each run of the tests: one of each victim."""
+"""Kills in the share of a day: one of each victim."""
 SEED = int(os.environ.get("PARAPLY_SEED", "1"))
 VICTIMS = ("driver", "JVM", "worker")
 STARTS = 400.0

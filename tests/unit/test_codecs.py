@@ -53,7 +53,9 @@ def test_a_character_is_the_same_in_a_statement_and_in_a_column(name: str) -> No
     charset = client_charset(name)
     assert charset is not None
     found = [(data, charset.encode(codec)) for data, codec, _ in both if codec is not None]
-    assert [(data.hex(), again) for data, again in found if again not in (None, data) and charset.decode(again) != charset.decode(data)] == []
+    assert [
+        (data.hex(), again) for data, again in found if again not in (None, data) and charset.decode(again) != charset.decode(data)
+    ] == []
 
 
 @pytest.mark.parametrize(("name", "data"), [("sjis", b"'\x81\x5f'"), ("ujis", b"'\xa1\xc0'")])

@@ -104,7 +104,7 @@ def test_an_apply_into_mysql_needs_none_of_the_libraries(imported: Imported) -> 
     assert len({name for name in modules if name.startswith("paraply.")}) <= 225
 
 
-def messages(module: ModuleType) -> dict[str, str]:
+def modules_of_names(module: ModuleType) -> dict[str, str]:
     """Return the modules that a type checker sees for names that are imported on demand."""
     tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     [block] = [node for node in tree.body if isinstance(node, ast.If)]
@@ -113,8 +113,8 @@ def messages(module: ModuleType) -> dict[str, str]:
 
 @pytest.mark.parametrize("module", [paraply, paraply.applier], ids=["paraply", "paraply.applier"])
 def test_names_on_demand_are_those_that_a_type_checker_sees(module: ModuleType, imported: Imported) -> None:
-    assert set(messages(module)) <= set(module.__all__) <= set(dir(module))
-    for name, home in messages(module).items():
+    assert set(modules_of_names(module)) <= set(module.__all__) <= set(dir(module))
+    for name, home in modules_of_names(module).items():
         found = imported(f"from {module.__name__} import {name}; import {home}; assert {name} is {home}.{name}")
         assert home in found
 

@@ -47,7 +47,7 @@ CLIENT_CODECS = {
 """Python's names for the character sets that a client may use.
 
 The native core decodes columns by the servers' own tables (``decode_text``), but does not encode. Statements are decoded and encoded with
-the codecs of Python. ``tests/unit/test_codecs.py`` lists the characters in which the two differ.
+the codecs of Python, which ``paraply.logs.client_charset`` corrects where the two differ.
 """
 
 

@@ -58,17 +58,17 @@ def test_r24_a_chain_of_younger_ones_is_followed():
 
 def test_r24_a_foreign_blocker_is_reported_although_each_attempt_ends_before():
     """A target ends a lock wait after a while, and the next attempt begins: they count together."""
-    failed = threading.Event()
+    reported = threading.Event()
 
     class Telling(Target):
         def describe_wait(self, connection_id, blockers):
             text = super().describe_wait(connection_id, blockers)
             if "of other connections: 1001" in text:
-                failed.set()
+                reported.set()
             return text
 
     def leave(counters: Counters) -> None:
-        if failed.is_set() and counters.retries > 3:
+        if reported.is_set() and counters.retries > 3:
             foreign.close()
 
     target = Telling(Database(lock_timeout=0.03))

@@ -96,5 +96,5 @@ def test_r13_an_assumed_collation_counts_only_if_the_log_confirms_it() -> None:
     assumed = table("create table t (a varchar(20), b varchar(20) collate latin1_bin)", complete=False)
     silent = settle(assumed, Map((Logged(15, 80), Logged(15, 20))))
     assert [c.collation for c in silent.columns] == [None, "latin1_bin"]
-    messages = settle(assumed, Map((Logged(15, 80, collation_id=45), Logged(15, 20, collation_id=47))))
-    assert [c.collation for c in messages.columns] == ["utf8mb4_general_ci", "latin1_bin"]
+    settled = settle(assumed, Map((Logged(15, 80, collation_id=45), Logged(15, 20, collation_id=47))))
+    assert [c.collation for c in settled.columns] == ["utf8mb4_general_ci", "latin1_bin"]

@@ -67,7 +67,7 @@ class PgBranches:
         return [
             b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
             f"SELECT pg_advisory_xact_lock_shared({self._key})".encode(),
-            f"SELECT {self._channel.is_owner}".encode(),
+            f"SELECT {self._channel.owner_condition}".encode(),
         ]
 
     def prepare(self, branch: Branch) -> bytes:
@@ -76,8 +76,8 @@ class PgBranches:
 
     def prepared(self, connection: PgConnection) -> list[Branch]:
         """Return the channel's prepared branches."""
-        is_owner = f"database = current_database() AND starts_with(gid, {quote_literal(self._prefix)})"
-        select = f"SELECT gid FROM pg_prepared_xacts WHERE {is_owner}"
+        own_branches = f"database = current_database() AND starts_with(gid, {quote_literal(self._prefix)})"
+        select = f"SELECT gid FROM pg_prepared_xacts WHERE {own_branches}"
         result = connection.run([select.encode()])[0]
         names = [(result.get_value(row, 0) or b"").decode() for row in range(result.ntuples)]
         parts = [name.rpartition("/") for name in names]

@@ -283,7 +283,7 @@ impl Dump {
         let (known, format) = (self.described(known), self.described(format));
         let content =
             |event: &[u8]| event.get(HEADER_LENGTH..event.len().saturating_sub(CHECKSUM_LENGTH)).map(<[u8]>::to_vec);
-        content(&known) == content(&format)
+        content(&known).is_some_and(|known| content(&format) == Some(known))
     }
 
     /// Appends an event of a log, unpacked where a replica would ignore packed content.
@@ -407,9 +407,11 @@ fn split(mut bytes: &[u8]) -> Result<Vec<(EventHeader, &[u8])>, Fault> {
     Ok(events)
 }
 
-/// Sets a field of an event that has it.
+/// Sets a field of an event, which has it.
 fn put(event: &mut [u8], field: std::ops::Range<usize>, bytes: &[u8]) {
-    if let Some(field) = event.get_mut(field) {
+    let field = event.get_mut(field);
+    debug_assert!(field.is_some(), "an event without this field");
+    if let Some(field) = field {
         field.copy_from_slice(bytes);
     }
 }

@@ -10,7 +10,7 @@
 //! [`Certifier`](crate::certifier::Certifier), with shared keys besides. A transaction that shares a key depends on its
 //! last exclusive touch only. A transaction that takes it exclusively depends on that and on all that shared it since.
 
-// These bytes come from others: an access outside of them is an error, never a panic.
+// These numbers come from logs and traces: an access outside of a list is an error, never a panic.
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
 
 mod chunk;

@@ -1,6 +1,6 @@
 //! Compares recomputed numbers with those that a server stamped, and infers the collections that the log does not show.
 
-// These bytes come from others: an access outside of them is an error, never a panic.
+// These numbers come from logs and traces: an access outside of a list is an error, never a panic.
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
 
 /// The two numbers of a transaction.

@@ -39,8 +39,8 @@ def create_source_table(control: PgConnection, channel: Channel, table: Table) -
         check_table(control, mapping)
     statements = [] if exists else [statement.encode() for statement in create_table(table)]
     try:
-        is_owner = control.run([*channel.begin(), f"SELECT {channel.is_owner}".encode()])[-1]
-        channel.check(1 if is_owner.get_value(0, 0) == b"t" else 0)
+        answer = control.run([*channel.begin(), f"SELECT {channel.owner_condition}".encode()])[-1]
+        channel.check(1 if answer.get_value(0, 0) == b"t" else 0)
         control.run([*statements, store_table(channel.name, table), b"COMMIT"])
     except StatementFailed as failed:
         control.run([b"ROLLBACK"])

@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from paraply._native import decode_text
-from paraply.schema.collations import CLIENT_CODECS
+from paraply.logs.client_charset import client_charset
 from paraply.schema.ddl.literals import CODECS
 from paraply.targets.postgres.types import CHARSETS, ColumnMapping, quote_literal
 
@@ -183,11 +183,13 @@ def _fits(text: str, charset: str) -> bool:
 
 def _survives(text: str, charset: str) -> bool:
     """Return True if the bytes of a text are read as the same text by the server's own table of the character set."""
-    codec = _WIDE_CODECS.get(charset) or CLIENT_CODECS.get(charset)
-    if codec is None or charset not in CHARSETS:
+    if charset not in CHARSETS:
         return False
+    codec = _WIDE_CODECS.get(charset)
+    client = client_charset(charset) if codec is None else None
     try:
-        return decode_text(charset, text.encode(codec)) == text
+        data = text.encode(codec) if codec is not None else client.encode(text) if client is not None else None
+        return data is not None and decode_text(charset, data) == text
     except ValueError:
         return False
 

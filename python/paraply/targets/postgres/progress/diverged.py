@@ -40,10 +40,10 @@ def write_diverged(connection: PgConnection, channel: Channel, tables: Sequence[
         AlreadyRunning: Another apply has taken over the channel.
     """
     name = quote_literal(channel.name)
-    delete = f"DELETE FROM paraply.diverged_table WHERE channel = {name} AND {channel.is_owner}"
+    delete = f"DELETE FROM paraply.diverged_table WHERE channel = {name} AND {channel.owner_condition}"
     inserts = [
         f"INSERT INTO paraply.diverged_table SELECT {name}, {quote_literal(table.database)}, {quote_literal(table.table)},"
-        f" {quote_literal(table.gtid)} WHERE {channel.is_owner}"
+        f" {quote_literal(table.gtid)} WHERE {channel.owner_condition}"
         for table in tables
     ]
     try:

@@ -74,7 +74,7 @@ class Channel:
     epoch: int
 
     @property
-    def is_owner(self) -> str:
+    def owner_condition(self) -> str:
         """The condition, in SQL, that the epoch is that of this process."""
         return f"(SELECT epoch FROM paraply.channel WHERE name = {quote_literal(self.name)}) = {self.epoch}"
 
@@ -91,7 +91,7 @@ class Channel:
         return (
             f"UPDATE paraply.progress SET ordinal = {block.ordinal}, executed = {quote_literal(executed)},"
             f' file = {quote_literal(block.end_file)}, "offset" = {block.end_offset}'
-            f" WHERE channel = {quote_literal(self.name)} AND slot = {slot} AND {self.is_owner}"
+            f" WHERE channel = {quote_literal(self.name)} AND slot = {slot} AND {self.owner_condition}"
         ).encode()
 
     def make_slot(self, connection: PgConnection, slot: int) -> None:
@@ -102,7 +102,7 @@ class Channel:
         """
         insert = (
             "INSERT INTO paraply.progress (channel, slot, ordinal, executed)"
-            f" SELECT {quote_literal(self.name)}, {slot}, 0, '' WHERE {self.is_owner}"
+            f" SELECT {quote_literal(self.name)}, {slot}, 0, '' WHERE {self.owner_condition}"
         )
         try:
             *_, made, _ = connection.run([*self.begin(), insert.encode(), b"COMMIT"])
@@ -145,7 +145,7 @@ class Channel:
 
     def finish(self, connection: PgConnection) -> None:
         """Record in the channel's row that everything is applied."""
-        done = f"UPDATE paraply.channel SET state = 'complete' WHERE name = {quote_literal(self.name)} AND {self.is_owner}"
+        done = f"UPDATE paraply.channel SET state = 'complete' WHERE name = {quote_literal(self.name)} AND {self.owner_condition}"
         try:
             connection.run([done.encode()])
         except StatementFailed as failed:
