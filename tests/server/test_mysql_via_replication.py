@@ -231,9 +231,9 @@ def held(place: SqlPlace, statement: str) -> Iterator[int]:
 @pytest.mark.parametrize("held_by", [5, 6], ids=["table", "row"])
 def test_a_second_ctrl_c_ends_it_although_a_lock_is_held(place: SqlPlace, made: Path, held_by: int) -> None:
     run(made, place.url, *VIA, "--stop-at", gtid_of(made, held_by))
-    with held(place, "UPDATE shop.item SET n = 0 WHERE id = 3"):
+    with held(place, "UPDATE shop.item SET n = 0 WHERE id = 3") as number:
         process = start(made, place.url, *VIA)
-        wait_until(lambda: place.sql(WAITING) != [], "a worker that waits for the lock")
+        wait_until(lambda: place.sql(WAITING) != [] or number in blockers(place), "a worker that waits for the lock")
         interrupt(process)
         process.send_signal(signal.SIGINT)
         begun = time.monotonic()

@@ -120,6 +120,8 @@ class Watch:
 
     def stop(self, *, now: bool) -> None:
         """End the channel; its workers' transactions in progress finish, or roll back with ``now``."""
+        if not self._stopped and not any(worker.counters.connection_id for worker in self._workers):
+            self._look_once()
         with self._news:
             self._stopped = True
             self._wake.set()
@@ -143,11 +145,19 @@ class Watch:
         try:
             if self._shown is None:
                 self._shown = self._target.connect()
-            found = workers_of(self._shown, self._target.server, self._target.context.store.channel)
-            for worker, seen in zip(self._workers, found, strict=False):
-                worker.show(seen)
+            self._show_workers(self._shown)
         except ParaplyError:  # the follower's thread reports the error
             self._shown = None
+
+    def _look_once(self) -> None:
+        """Note the connections of the server's workers while they have some: a later call of ``stop`` ends these."""
+        with contextlib.suppress(ParaplyError), contextlib.closing(self._target.connect()) as connection:
+            self._show_workers(connection)
+
+    def _show_workers(self, connection: Connection) -> None:
+        found = workers_of(connection, self._target.server, self._target.context.store.channel)
+        for worker, seen in zip(self._workers, found, strict=False):
+            worker.show(seen)
 
     def _establish(self) -> Channel:
         channel = self._opened()
