@@ -19,7 +19,7 @@ from versions.kinds import PAIRS, Pair, pairs_of
 from versions.pairs import Outcome, running_pair
 from versions.results import FOLDER, Results
 from versions.scripts import Feature, chosen
-from versions.table import PAGE, failures, features_of, page, summary
+from versions.table import PAGE, failures, features_of, page, summary, unexpected
 
 
 def main() -> int:
@@ -35,7 +35,7 @@ def main() -> int:
     if options.quiet:
         return 1 if problems else 0
     found = {pair: _known(pair, features_of(pair, features)) for pair in pairs}
-    bad = [line for pair, outcomes in found.items() for line in failures(pair, outcomes)]
+    bad = [line for pair, outcomes in found.items() for line in (*failures(pair, outcomes), *unexpected(pair, outcomes))]
     missing = sum(len(features_of(pair, features)) - len(found[pair]) for pair in pairs)
     print("\n".join(["", *bad, "", *summary(found), "", *problems]))
     print(f"{time.monotonic() - began:.0f} s; results in {FOLDER}")

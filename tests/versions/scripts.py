@@ -5,7 +5,7 @@ A file holds several features. Lines that begin with ``-- word:`` say what follo
 - ``-- feature: NAME`` begins a feature; ``-- about: TEXT`` says what it tries.
 - ``-- only: mysql`` or ``-- only: mariadb 10.11`` (that version and later): sources that can run it; all others if it is left out.
 - ``-- refused: TARGET KIND`` names the kind of refusal (``refusals.py``) that is expected of a target: ``postgresql``, ``older`` (a target
-  older than the source), a family, or ``any``.
+  older than the source), a family, ``mariadb <10.6`` (an earlier version), or ``any``; behind ``from`` may stand sources that it holds for.
 - ``-- session: NAME`` lets the statements behind it run on a connection of that name; ``-- close: NAME`` closes it.
 - ``-- if: mysql`` and ``-- if: mariadb 10.11`` hold for the next statement only.
 - ``-- fails`` lets the next statement end in an error.

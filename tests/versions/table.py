@@ -12,7 +12,7 @@ from versions.pairs import Outcome
 from versions.refusals import KINDS
 from versions.scripts import Feature, all_features
 
-__all__ = ["HEAD", "PAGE", "TAIL", "counted", "failures", "features_of", "page", "summary"]
+__all__ = ["HEAD", "PAGE", "TAIL", "counted", "failures", "features_of", "page", "summary", "unexpected"]
 
 Outcomes = dict[str, dict[str, Outcome]]
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "versions.md"
@@ -72,6 +72,19 @@ def failures(pair: Pair, outcomes: Outcomes) -> list[str]:
         for mode, outcome in modes.items()
         if not outcome.is_good
     ]
+
+
+def unexpected(pair: Pair, outcomes: Outcomes) -> list[str]:
+    """Return a line for each feature and mode whose script expects a refusal and there is none, or the other way round."""
+    lines = []
+    for feature in all_features():
+        expected = feature.refusals(pair.source, pair.target)
+        for mode, outcome in outcomes.get(feature.name, {}).items():
+            is_expected = outcome.kind in expected if outcome.status == "refused" else not expected
+            if outcome.is_good and not is_expected:
+                wanted = " or ".join(expected) or "no refusal"
+                lines.append(f"{pair.name} {feature.name} {mode}: {outcome.status} ({outcome.kind}), the script expects {wanted}")
+    return lines
 
 
 def summary(found: dict[Pair, Outcomes]) -> list[str]:

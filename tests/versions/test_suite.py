@@ -8,7 +8,7 @@ from versions.kinds import MARIADB_10_5, MARIADB_10_11, MARIADB_11_8, MYSQL, PAI
 from versions.pairs import Outcome
 from versions.refusals import KINDS, Kind, is_documented, kind_of
 from versions.scripts import all_features, chosen, parse
-from versions.table import HEAD, PAGE, TAIL, counted, failures, features_of, summary
+from versions.table import HEAD, PAGE, TAIL, counted, failures, features_of, summary, unexpected
 
 SCRIPT = """
 -- feature: first
@@ -144,3 +144,11 @@ def test_the_page_is_that_of_this_suite() -> None:
     pairs = [line for line in text.splitlines() if any(line.startswith(f"| {source.title} |") for source in SOURCES)]
     assert len(pairs) == len(PAIRS)
     assert all(line.endswith("| 0 |") for line in pairs), "none is different"
+
+
+def test_a_refusal_that_the_script_does_not_expect_is_a_failure() -> None:
+    older = next(pair for pair in PAIRS if pair.target == MARIADB_10_5 and pair.source == MARIADB_11_8)
+    refused = Outcome("refused", "x", "E", "older-definition")
+    assert unexpected(older, {"uuid": {"offline": refused}, "key-kinds": {"live": refused}, "defaults": {}}) == []
+    assert len(unexpected(older, {"uuid": {"offline": Outcome("same"), "live": Outcome("refused", "x", "E", "engine")}})) == 2
+    assert len(unexpected(older, {"inet6": {"offline": refused}})) == 1

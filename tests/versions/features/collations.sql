@@ -41,7 +41,7 @@ DELETE FROM b WHERE k='E';
 -- feature: collations-1400
 -- about: Keys in MariaDB's collations by Unicode 14
 -- only: mariadb 10.10
--- refused: older older-definition
+-- refused: mariadb <10.10 older-definition
 CREATE TABLE a (k VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_uca1400_ai_ci PRIMARY KEY, v INT);
 CREATE TABLE b (k VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_uca1400_nopad_as_cs PRIMARY KEY, v INT);
 CREATE TABLE c (k VARCHAR(20) CHARACTER SET utf8mb3 COLLATE uca1400_ai_ci PRIMARY KEY, v INT);

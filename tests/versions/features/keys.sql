@@ -147,6 +147,7 @@ INSERT INTO t VALUES (5,'{"tags":[4]}');
 
 -- feature: key-kinds
 -- about: Descending, full-text, spatial and hidden indexes
+-- refused: mariadb <10.6 from mariadb 10.6 older-definition
 CREATE TABLE t (id INT PRIMARY KEY, a INT, b TEXT, KEY (a DESC), FULLTEXT KEY (b));
 CREATE TABLE i (id INT PRIMARY KEY, a INT, KEY k (a));
 -- if: mysql

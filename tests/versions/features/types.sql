@@ -193,7 +193,7 @@ DELETE FROM t WHERE id=1;
 -- feature: uuid
 -- about: UUID columns, as keys too
 -- only: mariadb 10.7
--- refused: older older-definition
+-- refused: mariadb <10.7 older-definition
 CREATE TABLE t (id UUID PRIMARY KEY, u UUID, n INT, UNIQUE (u));
 INSERT INTO t VALUES ('123e4567-e89b-12d3-a456-426655440000','ffffffff-ffff-ffff-ffff-ffffffffffff',1),('00000000-0000-0000-0000-000000000000',NULL,2),('01890000-0000-7000-8000-000000000001','123E4567E89B42D3A456426655440000',3);
 UPDATE t SET n=n+1, u='123e4567-e89b-12d3-a456-426655440001' WHERE n=3;
@@ -210,7 +210,7 @@ DELETE FROM t WHERE n=3;
 -- feature: inet4
 -- about: INET4 columns, as keys too
 -- only: mariadb 10.10
--- refused: older older-definition
+-- refused: mariadb <10.10 older-definition
 CREATE TABLE t (id INET4 PRIMARY KEY, a INET4, n INT);
 INSERT INTO t VALUES ('0.0.0.0',NULL,1),('192.168.0.1','255.255.255.255',2),('10.0.0.1','1.2.3.4',3);
 UPDATE t SET a='127.0.0.1' WHERE n=1;
