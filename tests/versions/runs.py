@@ -21,6 +21,7 @@ __all__ = ["MODES", "Ended", "ScriptFailed", "apply", "run_script"]
 PACKAGE = Path(__file__).parent.parent.parent / "python"
 MODES = ("offline", "live")
 EMPTY_QUERY = 1065
+ENDS_SECONDS = 30
 
 
 class ScriptFailed(Exception):
@@ -74,8 +75,10 @@ def _close(session: pymysql.connections.Connection[pymysql.cursors.Cursor], sour
     """Close a session, and wait until the server has ended it: only then may others end its prepared XA transactions."""
     number = session.thread_id()
     session.close()
+    deadline = time.monotonic() + ENDS_SECONDS
     with source.connect() as connection, connection.cursor() as cursor:
         while cursor.execute(f"SELECT 1 FROM information_schema.processlist WHERE id={number}"):
+            assert time.monotonic() < deadline, f"{source.version.title} has not ended session {number} within {ENDS_SECONDS} s"
             time.sleep(0.05)
 
 

@@ -59,7 +59,7 @@ class ClientCharset:
             return "".join(_LATIN1_CONTROLS.get(byte) or bytes((byte,)).decode(self.codec) for byte in data)
         text = data.decode(self.codec)
         if self.name in _NO_BACKSLASH and _WIDE_BACKSLASH in text:
-            at = data.index(_NO_BACKSLASH[self.name])
+            at = max(data.find(_NO_BACKSLASH[self.name]), 0)
             raise UnicodeDecodeError(self.name, data, at, at + 2, "the servers read it as a backslash")
         return text.translate(_DECODED[self.name]) if self.name in _DECODED else text
 
