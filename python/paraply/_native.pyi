@@ -952,6 +952,7 @@ class LogServer:
         server_uuid: UUID of the source.
         follow: True to serve later files of the last one's series too.
         stamped: True to send a transaction only once a ``LogNumberer`` gave it numbers, and with these.
+        records_replicas: True to send a replica nothing before ``recorded`` names its connection.
         tls: Files of certificate and key; TLS is then required.
         most_connections: Connections at the same time.
         most_strangers: Connections at the same time that have not logged in.
@@ -974,6 +975,7 @@ class LogServer:
         server_uuid: str,
         follow: bool = False,
         stamped: bool = False,
+        records_replicas: bool = False,
         tls: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
         most_connections: int = 256,
         most_strangers: int = 16,
@@ -1012,6 +1014,12 @@ class LogServer:
         """Return the state of each replica that reads."""
     def left(self) -> list[dict[str, Any]]:
         """Return the last state of each replica that has ever come and is not connected."""
+    def recorded(self, connections: Sequence[int]) -> None:
+        """Send to replicas that have come and were written down, where ``records_replicas`` holds them back.
+
+        Args:
+            connections: Numbers of their connections.
+        """
     def totals(self) -> dict[str, int]:
         """Return the totals since the start."""
     def take_notices(self) -> list[tuple[int, str, str, str]]:

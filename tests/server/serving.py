@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import time
 from collections.abc import Iterator
@@ -59,6 +60,12 @@ class Receiving(Process):
 def relay_files(folder: Path) -> list[Path]:
     """Return the files of a relay log, oldest first."""
     return sorted(folder.glob("relay-bin.0*"))
+
+
+def read_replicas(relay: Path) -> dict[str, str]:
+    """Return the GTIDs of each replica that has ever come, by ``replicas.json``."""
+    listed = relay / "replicas.json"
+    return dict(json.loads(listed.read_text())) if listed.exists() else {}
 
 
 def mysqlbinlog_command() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -11,11 +12,12 @@ from unit.served_logs import make_relay_log, received_numbers, receiving, runnin
 
 from paraply import open_log
 from paraply._native import LogServer
-from paraply.errors import ServerError
+from paraply.errors import ParaplyError, ServerError, UsageError
 from paraply.replication.retention import Retention
 from paraply.replication.serving import served_logs
 
 UUID = "bbbbbbbb-bbbb-bbbb-bbbb-bbbbbbbbbbbb"
+OTHER = "cccccccc-cccc-cccc-cccc-cccccccccccc"
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +88,39 @@ def test_what_every_replica_has_that_has_ever_come_is_removed_and_a_late_one_is_
         with pytest.raises(ServerError, match=r"purged required binary logs.*missing transactions are") as refused:
             received_numbers(service, tmp_path / "two", 1, "", uuid=UUID)
     assert refused.value.code == 1236
+
+
+def test_a_replica_is_on_the_list_before_it_gets_anything(relay: Path, tmp_path: Path) -> None:
+    """So that a process that was killed knows it when it comes back, and keeps what it lacks."""
+    files, listed = files_of(relay), relay / "replicas.json"
+    with running(relay, stamped=False, retention=Retention(relay, received=True)) as service:
+        with receiving(service, tmp_path / "one", uuid=UUID) as receiver:
+            receiver.wait_for(1)
+            assert json.loads(listed.read_text()) == {UUID: ""}
+        everything = ",".join(one.gtid or "" for one in open_log(files))
+        with receiving(service, tmp_path / "two", everything, uuid=OTHER):
+            wait_until(lambda: OTHER in json.loads(listed.read_text()), "the other replica is on the list")
+    assert applied(Retention(relay, received=True)) == []
+    listed.write_text(json.dumps({OTHER: everything}))
+    assert applied(Retention(relay, received=True)) == files[:-1]
+
+
+def test_a_replica_gets_nothing_while_the_list_cannot_be_written(relay: Path, tmp_path: Path) -> None:
+    (relay / ".replicas.json.unfinished").mkdir()
+    rule = Retention(relay, received=True)
+    refused = pytest.raises(ParaplyError, match=r"replicas\.json cannot be written: Is a directory; the same command continues")
+    with refused, running(relay, stamped=False, retention=rule, ends=True) as service, receiving(service, tmp_path, uuid=UUID) as receiver:
+        receiver.thread.join(20)
+        assert receiver.relay.status().transactions == 0
+
+
+@pytest.mark.parametrize("content", ["", "[1", '{"a": 1}', '{"a": "b"}', "[[1]]"])
+def test_a_damaged_list_removes_nothing_and_is_named(relay: Path, content: str) -> None:
+    files = files_of(relay)
+    (relay / "replicas.json").write_text(content)
+    with pytest.raises(UsageError, match=r"replicas\.json cannot be read: .*mend it"):
+        applied(Retention(relay, received=True))
+    assert files_of(relay) == files
 
 
 def test_a_file_that_a_replica_reads_stays(relay: Path, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraply._native import GtidSet, log_head, purge_relay_log
+from paraply.errors import ParaplyError, UsageError
+from paraply.replication.state_file import write_state
 from paraply.runtime import runtime
 
 if TYPE_CHECKING:
@@ -38,12 +40,29 @@ class Retention:
     _known: dict[str, str] = field(default_factory=dict)
     _loaded: bool = False
 
+    def record_new(self, server: LogServer) -> None:
+        """Record the replicas that have just come; a server with this rule sends them nothing before that.
+
+        Raises:
+            ParaplyError: The list cannot be written.
+        """
+        if not self.received:
+            return
+        new = [replica for replica in server.replicas() if not replica["recorded"]]
+        if new:
+            self._note(server.files(), new)
+            server.recorded([int(replica["connection_id"]) for replica in new])
+
     def apply(self, server: LogServer, newest: int | None = None) -> list[Path]:
         """Remove the files that are not kept, and return their paths.
 
         Args:
             server: The server that sends the files.
             newest: Number of the newest file that may become the oldest one; None for no limit.
+
+        Raises:
+            UsageError: The list of the replicas cannot be read.
+            ParaplyError: The list cannot be written.
         """
         files = server.files()
         replicas = server.replicas()
@@ -92,11 +111,7 @@ class Retention:
         """
         if not self.received:
             return
-        path = self.folder / _REGISTERED
-        if not self._loaded:
-            self._loaded = True
-            if path.exists():
-                self._known = dict(json.loads(path.read_text(encoding="utf-8")))
+        self._load()
         known = dict(self._known)
         for replica in replicas:
             if not replica["uuid"]:
@@ -109,7 +124,22 @@ class Retention:
             before = log_head(str(reached)).previous_gtids if reached is not None else None
             known[str(replica["uuid"])] = str(held | before) if before is not None else str(held)
         if known != self._known:
+            write_state(self.folder / _REGISTERED, json.dumps(known, indent=1))
             self._known = known
-            temporary = path.with_suffix(".new")
-            temporary.write_text(json.dumps(known, indent=1), encoding="utf-8")
-            temporary.replace(path)
+
+    def _load(self) -> None:
+        """Read the list of an earlier process."""
+        if self._loaded:
+            return
+        path = self.folder / _REGISTERED
+        try:
+            if path.exists():
+                known = dict(json.loads(path.read_text(encoding="utf-8")))
+                self._known = {uuid: str(GtidSet(received)) for uuid, received in known.items()}
+        except (OSError, ValueError, TypeError, ParaplyError) as error:
+            raise UsageError(
+                f"the list of replicas {path} cannot be read: {error}; mend it, or remove it when every replica has come again"
+                " without --keep-needed",
+                file=str(path),
+            ) from None
+        self._loaded = True

@@ -125,6 +125,7 @@ class LogService:
             server_uuid=own,
             follow=options.folder is not None,
             stamped=options.renumber is not None,
+            records_replicas=options.retention is not None and options.retention.received,
             tls=options.tls,
         )
         try:
@@ -152,7 +153,7 @@ class LogService:
         file, end, failure = server.end()
         replicas = [{**replica, "received": _text(replica["received"])} for replica in server.replicas()]
         for replica in replicas:
-            del replica["log_number"], replica["received_before"]
+            del replica["log_number"], replica["received_before"], replica["recorded"]
         return {
             "address": f"{host}:{port}",
             "gtids": server.has_gtids,
@@ -179,6 +180,8 @@ class LogService:
             renumbering = self._renumbering
             if renumbering is not None:
                 renumbering.publish()
+            if retention is not None:
+                retention.record_new(server)
             if retention is not None and runtime.monotonic() >= next_look:
                 next_look = runtime.monotonic() + _RETENTION_SECONDS
                 for path in retention.apply(server, renumbering.kept_up_to if renumbering is not None else None):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import UsageError
+from paraply.replication.state_file import write_state
 from paraply.schema.catalog import Database, SchemaCatalog
 from paraply.schema.table_json import from_json, to_json
 
@@ -89,9 +90,7 @@ class TableStates:
         path = self._path(Path(file).name)
         if not path.exists():
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            temporary = path.with_suffix(".new")
-            temporary.write_text(json.dumps(dataclasses.asdict(state), ensure_ascii=False), encoding="utf-8")
-            temporary.replace(path)
+            write_state(path, json.dumps(dataclasses.asdict(state), ensure_ascii=False))
         for other in self._folder.glob("*.json"):
             if not (self._relay_log / other.stem).exists():
                 other.unlink()

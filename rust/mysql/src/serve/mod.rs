@@ -56,6 +56,8 @@ pub struct Options {
     pub follow: bool,
     /// True if transactions get new numbers: they are sent once [`Server::numbering`] gave them some.
     pub stamped: bool,
+    /// True to send a replica nothing before [`Server::recorded`] named its connection.
+    pub records_replicas: bool,
     /// Transactions to serve in place of logs.
     pub stream: Option<Stream>,
     /// Its identity.
@@ -115,6 +117,7 @@ impl Server {
             tls: options.tls,
             limits: options.limits,
             version,
+            records_replicas: options.records_replicas,
             stream: options.stream,
             stopped: AtomicBool::new(false),
         });
@@ -160,6 +163,11 @@ impl Server {
     /// Returns the last state of each replica that has ever come and is not connected, if it named its UUID.
     pub fn left(&self) -> Vec<Replica> {
         self.shared.registry.left()
+    }
+
+    /// Sends to the replicas of these connections, where [`Options::records_replicas`] holds them back.
+    pub fn recorded(&self, connections: &[u32]) {
+        self.shared.registry.recorded(connections);
     }
 
     /// Returns the totals since the start.

@@ -45,6 +45,8 @@ pub struct Replica {
     pub received_before: Option<u64>,
     /// Files that were begun, and the number of bytes sent before each.
     pub(super) begun: VecDeque<(u64, u64)>,
+    /// True if its arrival was recorded outside of this process.
+    pub recorded: bool,
     /// Bytes sent.
     pub bytes: u64,
     /// Transactions sent.
@@ -192,6 +194,14 @@ impl Registry {
         found
     }
 
+    /// Notes that the replicas of these connections were recorded.
+    pub(super) fn recorded(&self, connections: &[u32]) {
+        let state = self.locked();
+        for replica in connections.iter().filter_map(|id| state.peers.get(id)?.replica.as_ref()) {
+            locked(replica).recorded = true;
+        }
+    }
+
     pub(super) fn totals(&self) -> Totals {
         let mut totals = self.locked().totals;
         for replica in self.replicas() {
@@ -232,6 +242,10 @@ impl Progress {
             replica.begun.pop_front();
         }
         (replica.log_number, replica.bytes) = (log.number, bytes);
+    }
+
+    pub(super) fn is_recorded(&self) -> bool {
+        locked(&self.0).recorded
     }
 
     pub(super) fn counted(&self, sent: bool) {

@@ -46,6 +46,8 @@ pub(super) struct Shared {
     pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) limits: Limits,
     pub(super) version: String,
+    /// True to send a replica nothing before it was recorded.
+    pub(super) records_replicas: bool,
     /// Transactions to send in place of the files.
     pub(super) stream: Option<Stream>,
     pub(super) stopped: AtomicBool,

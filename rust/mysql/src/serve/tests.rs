@@ -83,6 +83,7 @@ fn start_with(folder: &Folder, limits: Limits, stamped: bool) -> Server {
         logs: vec![path],
         follow: true,
         stamped,
+        records_replicas: false,
         stream: None,
         identity: Identity { server_id: 4242, server_uuid: "22222222-2222-2222-2222-222222222222".to_owned() },
         account: Account { user: "repl".to_owned(), password: "secret".to_owned() },

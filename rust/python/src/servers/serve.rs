@@ -26,6 +26,7 @@ use crate::plan::numberer::PyLogNumberer;
 ///     server_uuid: UUID of the source.
 ///     follow: True to serve later files of the last one's series too.
 ///     stamped: True to send a transaction only once a ``LogNumberer`` gave it numbers, and with these.
+///     records_replicas: True to send a replica nothing before ``recorded`` names its connection.
 ///     tls: Files of certificate and key; TLS is then required.
 ///     most_connections: Connections at the same time.
 ///     most_strangers: Connections at the same time that have not logged in.
@@ -62,8 +63,8 @@ impl PyLogServer {
 impl PyLogServer {
     #[new]
     #[pyo3(signature = (
-        logs, host, port, *, user, password, server_id, server_uuid, follow=false, stamped=false, tls=None, most_connections=256,
-        most_strangers=16, login_seconds=10.0,
+        logs, host, port, *, user, password, server_id, server_uuid, follow=false, stamped=false, records_replicas=false,
+        tls=None, most_connections=256, most_strangers=16, login_seconds=10.0,
     ))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn new(
@@ -77,6 +78,7 @@ impl PyLogServer {
         server_uuid: String,
         follow: bool,
         stamped: bool,
+        records_replicas: bool,
         tls: Option<(PathBuf, PathBuf)>,
         most_connections: usize,
         most_strangers: usize,
@@ -89,6 +91,7 @@ impl PyLogServer {
             logs,
             follow,
             stamped,
+            records_replicas,
             stream: None,
             identity: Identity { server_id, server_uuid },
             account: Account { user, password },
@@ -173,6 +176,14 @@ impl PyLogServer {
         self.with(py, |server| server.left()).into_iter().map(|replica| replica_dict(py, replica)).collect()
     }
 
+    /// Send to replicas that have come and were written down, where ``records_replicas`` holds them back.
+    ///
+    /// Args:
+    ///     connections: Numbers of their connections.
+    fn recorded(&self, py: Python<'_>, connections: Vec<u32>) {
+        self.with(py, |server| server.recorded(&connections));
+    }
+
     /// Return the totals since the start.
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let totals = self.with(py, |server| server.totals());
@@ -211,6 +222,7 @@ fn replica_dict(py: Python<'_>, replica: Replica) -> PyResult<Bound<'_, PyDict>>
     dict.set_item("position", replica.position)?;
     dict.set_item("log_number", replica.log_number)?;
     dict.set_item("received_before", replica.received_before)?;
+    dict.set_item("recorded", replica.recorded)?;
     dict.set_item("bytes", replica.bytes)?;
     dict.set_item("transactions", replica.transactions)?;
     dict.set_item("skipped", replica.skipped)?;

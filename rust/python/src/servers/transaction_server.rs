@@ -62,6 +62,7 @@ impl PyTransactionServer {
             logs: Vec::new(),
             follow: false,
             stamped: false,
+            records_replicas: false,
             stream: Some(Stream { version, transactions }),
             identity: Identity { server_id, server_uuid },
             account: Account { user, password },

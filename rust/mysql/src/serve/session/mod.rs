@@ -17,7 +17,7 @@ use crate::serve::link::Link;
 use crate::serve::log::dump::Dump;
 use crate::serve::log::start::{self, Start};
 use crate::serve::log::terms::{End, Terms};
-use crate::serve::registry::{Replica, now};
+use crate::serve::registry::{Progress, Replica, now};
 use crate::serve::session::request::{DumpRequest, Registration, commands};
 use crate::serve::session::variables::{Answer, Variables, answer};
 use crate::serve::shared::Shared;
@@ -30,7 +30,7 @@ const LONGEST_REQUEST: usize = 16 << 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Time for which a request waits for new numbers: less than a replica waits for an answer.
 const NUMBERS: Duration = Duration::from_secs(30);
-/// Pause between two looks at the numbers.
+/// Pause between two looks at the numbers, or at whether a replica was recorded.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Answers a peer that has logged in, until it leaves; returns what there is to say about its end.
@@ -127,6 +127,9 @@ fn dump(
     let (who, from) = (of(&replica), place(request));
     let progress = shared.registry.begin(replica);
     shared.registry.note("replica", Some(address), format!("{who} reads {from}"));
+    if !recorded(shared, &progress, wire.stream()) {
+        return Ok("it has left, or this server was stopped, before anything was sent".to_owned());
+    }
     wire.stream_mut().limit(None)?;
     let terms = Terms {
         server_id: shared.identity.server_id,
@@ -143,6 +146,17 @@ fn dump(
         End::Gone => "it has closed the connection".to_owned(),
         End::Failed(refusal) => format!("the log cannot be sent: {}", refusal.message),
     })
+}
+
+/// Waits until a replica was recorded: what it needs is kept from then on. Returns false if it is not served.
+fn recorded(shared: &Shared, progress: &Progress, link: &Link) -> bool {
+    while shared.records_replicas && !progress.is_recorded() {
+        if link.is_closed() || shared.stopped.load(Ordering::SeqCst) {
+            return false;
+        }
+        thread::sleep(LOOK);
+    }
+    true
 }
 
 /// Sends transactions that are made meanwhile, until they or the peer end.

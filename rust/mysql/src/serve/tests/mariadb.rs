@@ -44,6 +44,7 @@ fn start_stream(version: &str) -> Server {
         logs: Vec::new(),
         follow: false,
         stamped: false,
+        records_replicas: false,
         stream: Some(Stream { version: version.to_owned(), transactions: Arc::new(Refusing) }),
         identity: Identity { server_id: 4242, server_uuid: UUID.to_owned() },
         account: Account { user: "repl".to_owned(), password: "secret".to_owned() },
