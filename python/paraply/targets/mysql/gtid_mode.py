@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from paraply.errors import ServerError, UsageError
-from paraply.targets.mysql.sql import Connection, rows_of, to_int, to_text
+from paraply.targets.mysql.sql import Connection, rows_of, set_gtid, to_int, to_text
 
 if TYPE_CHECKING:
     from paraply._native import GtidSet
@@ -252,7 +252,7 @@ class Preserve(_MySqlMode):
 
     def begin(self, gtid: str | None) -> list[str]:
         """Return the statements before a transaction."""
-        return [f"SET gtid_next='{gtid}'"] if gtid else []
+        return [set_gtid(gtid)] if gtid else []
 
     def start(self, gtid: str | None) -> list[str]:
         """Return the statement that begins a transaction with rows: one instead of three, because each costs a third of a row's time."""

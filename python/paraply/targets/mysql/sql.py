@@ -26,6 +26,7 @@ __all__ = [
     "rows_of",
     "settled",
     "text_literal",
+    "set_gtid",
     "to_int",
     "to_text",
 ]
@@ -190,6 +191,18 @@ def to_text(value: Any) -> str:
     if value is None:
         return ""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def set_gtid(gtid: str | None = None) -> str:
+    """Return the SET of the next transaction's GTID; None lets the server choose again.
+
+    The literal names its character set: a statement's own settings may give literals one with several bytes for each character, such as
+    ``utf16``, in which the server reads no GTID (observed with MySQL 9.7: error 1774).
+
+    >>> set_gtid("aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa:7")
+    "SET gtid_next=_latin1'aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa:7'"
+    """
+    return f"SET gtid_next=_latin1'{gtid or 'AUTOMATIC'}'"
 
 
 def to_int(value: Any) -> int:

@@ -34,7 +34,7 @@ from paraply.targets.mysql.preflight.table_check import words_of
 from paraply.targets.mysql.progress.store import PendingDdl
 from paraply.targets.mysql.rows.sequences import row_statements
 from paraply.targets.mysql.server_version import ServerKind
-from paraply.targets.mysql.sql import Connection, Result, must_find, name_literal, query_all, query_each, rows_of, to_int
+from paraply.targets.mysql.sql import Connection, Result, must_find, name_literal, query_all, query_each, rows_of, set_gtid, to_int
 from paraply.targets.progress.gtid_ledger import read_executed
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class StatementRunner:
         try:
             for statement in statements:
                 logged = ["SET SESSION sql_log_bin=1"] if context.mode.hidden else []
-                self._execute(block, statement, *logged, f"SET gtid_next='{block.first_gtid}'")
+                self._execute(block, statement, *logged, set_gtid(block.first_gtid))
             for rows in self._row_statements(block):
                 connection.query(rows)
             connection.query("COMMIT")
@@ -276,7 +276,7 @@ class StatementRunner:
         """Restore the session's own settings; ``gtid_next`` first, because no other statement may run under it."""
         settings = []
         if self._context.mode.ddl_under_gtid:
-            settings += ["ROLLBACK", "SET gtid_next='AUTOMATIC'"]
+            settings += ["ROLLBACK", set_gtid()]
             if self._context.mode.hidden:
                 settings.append("SET SESSION sql_log_bin=0")
         self._set_back(*settings, reset_statement(self._context.server))
