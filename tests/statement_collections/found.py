@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .server_tests import read_test
 from .split import split_lines, split_script
 
 __all__ = ["Unit", "units"]
@@ -73,5 +74,7 @@ _LAYOUTS: tuple[tuple[str, str, tuple[str, ...], Callable[[Path], list[str]]], .
     ("Debezium, connector tests", r"connector-(binlog|mysql|mariadb)/src/test/resources/ddl/[^/]+\.(sql|ddl)$", BOTH, _script),
     ("maxwell, DDL", r"src/test/resources/sql/(ddl|schema|rows)/[^/]+\.sql$", BOTH, _lines),
     ("maxwell, changes", r"src/test/resources/sql/json/test_[^/]+$", BOTH, _lines),
+    ("MySQL's own tests", r"/mysql-test/(t|suite/[^/]+/t)/[^/]+\.test$", ("mysql",), read_test),
+    ("MariaDB's own tests", r"/mariadb-test/(main|suite/[^/]+)/([^/]+/)*[^/]+\.test$", ("mariadb",), read_test),
     ("gh-ost, local tests", r"localtests/[^/]+/create\.sql$", BOTH, _gh_ost),
 )

@@ -24,9 +24,9 @@ __all__ = [
     "query_all",
     "query_each",
     "rows_of",
+    "set_gtid",
     "settled",
     "text_literal",
-    "set_gtid",
     "to_int",
     "to_text",
 ]
