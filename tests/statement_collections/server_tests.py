@@ -29,7 +29,7 @@ _ENGINES = re.compile(
 )
 #: Settings after which the log no longer holds what the session changes, or holds it as statements, and those of other owners.
 _LEFT_OUT = re.compile(
-    r"sql_log_bin|binlog_format|gtid_next|pseudo_(?:slave|replica)_mode|transaction_write_set|partial_revokes|lower_case|@@?debug|\bdebug\b"
+    r"sql_log_bin|binlog_format|gtid_next|pseudo_(?:slave|replica)_mode|transaction_write_set|partial_revokes|lower_case|storage_engine|@@?debug|\bdebug\b"
     r"|^\s*(?:(?:create|alter|drop|rename)\s+(?:user|role)|grant|revoke|set\s+(?:default\s+)?role|xa)\b",
     re.IGNORECASE,
 )
