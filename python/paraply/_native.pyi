@@ -418,7 +418,7 @@ def explain_values(
     foreign_key_checks: bool = True,
     cascades_logged: bool = True,
 ) -> dict[str, Any]:
-    """Return what one row adds to a write set: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
+    """Return the part of a write set that one row adds: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
 
     Raises:
         UsageError: The table is not defined, or a value does not fit its column.
@@ -1023,7 +1023,7 @@ class LogServer:
     def totals(self) -> dict[str, int]:
         """Return the totals since the start."""
     def take_notices(self) -> list[tuple[int, str, str, str]]:
-        """Return what has happened since the last call: time, kind, address and text."""
+        """Return the events since the last call: time, kind, address and text."""
     def stop(self) -> None:
         """End all connections and threads."""
 
@@ -2223,7 +2223,7 @@ class Recording:
     def critical_path(self, costs: Costs, most: int) -> Chain:
         """Return the longest chain under exact dependencies."""
     def transaction(self, index: int) -> RecordedTransaction:
-        """Return what was recorded of a transaction."""
+        """Return the record of a transaction."""
 
 @final
 class RowStatements:

@@ -188,7 +188,7 @@ impl Planner {
         blocks.dedup();
     }
 
-    /// Returns what the block has to wait for on this transaction's account; with early rows, each row event by itself.
+    /// Returns the dependencies that this transaction gives its block; with early rows, those of each row event.
     fn find(&mut self, block: &mut Block, transaction: &Transaction, set: &WriteSet) -> Dependencies {
         let barrier = is_barrier(transaction, set);
         let (tracker, id) = (&mut self.tracker, block.id);

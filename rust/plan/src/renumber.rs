@@ -54,7 +54,7 @@ impl Renumberer {
         Self { most_keys, ..self }
     }
 
-    /// Returns how often keys were forgotten for lack of memory.
+    /// Returns the number of times that keys were forgotten for lack of memory.
     pub fn overflows(&self) -> u64 {
         self.overflows
     }

@@ -50,12 +50,12 @@ impl Numberer {
         Self { renumberer: Renumberer::new(workers), counts: Counts::default() }
     }
 
-    /// Returns what was counted so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Returns how often keys were forgotten for lack of memory.
+    /// Returns the number of times that keys were forgotten for lack of memory.
     pub fn overflows(&self) -> u64 {
         self.renumberer.overflows()
     }
@@ -100,7 +100,7 @@ impl Stamper {
         Ok(self.rewriter.finish()?)
     }
 
-    /// Returns what was counted so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         self.numberer.counts()
     }
@@ -110,7 +110,7 @@ impl Stamper {
         self.rewriter.written()
     }
 
-    /// Returns how often keys were forgotten for lack of memory.
+    /// Returns the number of times that keys were forgotten for lack of memory.
     pub fn overflows(&self) -> u64 {
         self.numberer.overflows()
     }

@@ -136,7 +136,7 @@ pub enum RenderError {
     },
 }
 
-/// Returns what to do about a table without a definition.
+/// Returns the advice about a table without a definition.
 fn way_on(table: &TableName) -> &'static str {
     if table.database == DATABASE {
         "that database is paraply's own in the target: leave it out with --exclude-database paraply"

@@ -128,7 +128,7 @@ impl Collation {
         self.pad_space
     }
 
-    /// Returns how exactly the collation's equality is known.
+    /// Returns the exactness with which the collation's equality is known.
     pub fn class(&self) -> Class {
         self.class
     }

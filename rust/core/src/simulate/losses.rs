@@ -147,7 +147,7 @@ impl<'r> Sweep<'r> {
         index < self.recording.len() && self.recording.is_huge(index, &self.setup.costs, self.huge_from)
     }
 
-    /// Returns what the keys of a transaction need, and its cause.
+    /// Returns the version that the keys of a transaction need, and its cause.
     fn key_need(&mut self, index: usize) -> (u32, Cause, Option<KeyTag>) {
         let recording = self.recording;
         if let Some(cause) = recording.barrier(index) {

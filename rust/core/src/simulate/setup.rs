@@ -144,7 +144,7 @@ impl<'r> Needs<'r> {
         }
     }
 
-    /// Returns what the keys and the barriers need.
+    /// Returns the version that the keys and the barriers need.
     fn keys(&mut self, index: usize) -> u32 {
         if self.recording.barrier(index).is_some_and(|cause| !self.without.causes.has(cause)) {
             self.floor = index as u32 + 1;

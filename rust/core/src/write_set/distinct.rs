@@ -92,7 +92,7 @@ impl Distinct {
         self.kept
     }
 
-    /// Returns what was kept, and stops keeping.
+    /// Returns the kept values, and stops keeping.
     pub(super) fn take_kept(&mut self) -> Vec<(u64, bool)> {
         self.kept = 0;
         self.journal.take().unwrap_or_default()

@@ -197,7 +197,7 @@ impl Server {
         }
     }
 
-    /// Returns what has happened since the last call.
+    /// Returns the events since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
         self.shared.registry.take_notices()
     }

@@ -43,7 +43,7 @@ impl Shape {
         self.key(table).iter().chain(&self.written).filter_map(|&i| table.columns.get(i)).collect()
     }
 
-    /// Returns what follows `PREPARE name`: the types of the arguments, and the statement.
+    /// Returns the text after `PREPARE name`: the types of the arguments, and the statement.
     pub(super) fn preparation(&self, table: &TableMapping, form: Arguments) -> String {
         let columns = self.columns(table);
         let of_form = if form == Arguments::Arrays { "[]" } else { "" };

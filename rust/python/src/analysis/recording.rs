@@ -161,7 +161,7 @@ impl PyRecording {
         })
     }
 
-    /// Return what was recorded of a transaction.
+    /// Return the record of a transaction.
     fn transaction(&self, index: usize) -> PyResult<PyRecordedTransaction> {
         self.known(index)?;
         let (identity, place) = (self.recording.identity(index), self.recording.place(index));

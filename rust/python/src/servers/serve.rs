@@ -196,7 +196,7 @@ impl PyLogServer {
         Ok(dict)
     }
 
-    /// Return what has happened since the last call: time, kind, address and text.
+    /// Return the events since the last call: time, kind, address and text.
     fn take_notices(&self, py: Python<'_>) -> Vec<(i64, &'static str, String, String)> {
         let notices = self.with(py, |server| server.take_notices());
         notices.into_iter().map(|notice| (notice.at, notice.kind, notice.address, notice.text)).collect()

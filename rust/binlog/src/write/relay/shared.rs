@@ -118,7 +118,7 @@ impl Shared {
         self.files.load_full()
     }
 
-    /// Returns what was received, as last published.
+    /// Returns the state of the receiver, as last published.
     pub fn received(&self) -> Arc<Received> {
         self.received.load_full()
     }

@@ -118,12 +118,12 @@ impl RelayWriter {
         Purger::new(&self.index, &self.shared)
     }
 
-    /// Returns what was cut when the log was opened.
+    /// Returns the part that was cut when the log was opened.
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
     }
 
-    /// Returns what was received so far, published or not.
+    /// Returns the state of the receiver, published or not.
     pub fn received(&self) -> &Received {
         &self.tracker.received
     }
