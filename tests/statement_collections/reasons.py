@@ -54,7 +54,7 @@ REASONS = (
     Reason("an insert without all columns", r"leaves out column", "inserts that do not carry every column"),
     Reason("a change that only the source can compute", r"only the source can compute|cannot follow exactly", "where the table has rows"),
     Reason("rows moved by whole partitions", r"changes rows without logging them", "take or move rows by whole partitions or files"),
-    Reason("system versioning, periods and sequences", r"(?i)system.versioning|period|sequence",
+    Reason("system versioning, periods and sequences", r"(?i)system.versioning|period|(?<!multibyte )sequence",
            "system versioning, periods and sequences"),
 )  # fmt: skip
 

@@ -29,7 +29,7 @@ _ENGINES = re.compile(
 )
 #: Settings after which the log no longer holds what the session changes, or holds it as statements, and those of other owners.
 _LEFT_OUT = re.compile(
-    r"sql_log_bin|binlog_format|gtid_next|pseudo_(?:slave|replica)_mode|transaction_write_set|partial_revokes|lower_case|storage_engine|@@?debug|\bdebug\b"
+    r"sql_log_bin|binlog_format|gtid_next|pseudo_(?:slave|replica)_mode|transaction_write_set|partial_revokes|lower_case|storage_engine|\bmysql`?\.|@@?debug|\bdebug\b"
     r"|^\s*(?:(?:create|alter|drop|rename)\s+(?:user|role)|grant|revoke|set\s+(?:default\s+)?role|xa)\b",
     re.IGNORECASE,
 )
@@ -45,8 +45,11 @@ _DEEPEST = 3
 
 
 def read_test(path: Path) -> list[str]:
-    """Return the statements of a test script and of the files that it includes."""
-    return split_test(_with_included(path.read_text(errors="replace"), path, 0))
+    """Return the statements of a test script and of the files that it includes; none of a script that is not in UTF-8."""
+    try:
+        return split_test(_with_included(path.read_text(encoding="utf-8"), path, 0))
+    except UnicodeDecodeError:
+        return []
 
 
 def _with_included(text: str, path: Path, depth: int) -> str:
@@ -55,7 +58,7 @@ def _with_included(text: str, path: Path, depth: int) -> str:
         places = [parent / file for parent in path.parents if (parent / file).is_file()]
         if depth == _DEEPEST or not places or _WITHOUT_CHANGES.search(f"/{file}"):
             return ""
-        return _with_included(places[0].read_text(errors="replace"), path, depth + 1)
+        return _with_included(places[0].read_text(encoding="utf-8"), path, depth + 1)
 
     return _INCLUDED.sub(content, text)
 
