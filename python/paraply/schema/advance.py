@@ -168,7 +168,7 @@ class Advance:
             case AlterTableStatement():
                 return self._alter_table(statement)
             case RenameTablesStatement():
-                return [change for old, new in statement.pairs for change in self._rename_named(old, new, statement.if_exists)]
+                return self._rename_tables(statement)
             case DropTablesStatement():
                 return [self._drop_table(name) for name in statement.names]
             case TruncateStatement():
@@ -372,12 +372,34 @@ class Advance:
         self.catalog.put(new)
         return AlterTable(old, new, consequence=True)
 
+    def _rename_tables(self, statement: RenameTablesStatement) -> list[SchemaChange]:
+        """Rename tables in order.
+
+        MariaDB logs RENAME of temporary tables too (observed with 11.8), and no other statement about them.
+
+        Raises:
+            DdlSyntaxError: A table is renamed that an earlier pair has renamed already, or to the name of one that exists.
+        """
+        changes: list[SchemaChange] = []
+        gone: set[tuple[str, str]] = set()
+        for old, new in statement.pairs:
+            before, after = self._place(old), self._place(new)
+            if before in gone:
+                raise DdlSyntaxError(f"{before[0]}.{before[1]} is renamed twice, so that one of the two is a temporary table")
+            gone.add(before)
+            gone.discard(after)
+            changes += self._rename_named(old, new, statement.if_exists)
+        return changes
+
     def _rename_named(self, old: Name, new: Name, if_exists: bool) -> list[SchemaChange]:
         place = self._place(old)
         if self.catalog.is_absent(*place):  # RENAME TABLE takes views too
             return [Irrelevant("the table does not exist" if if_exists else "rename of a view")]
         if if_exists and self.catalog.table(*place) is None:
             return [self._unknown("RENAME TABLE IF EXISTS: whether the table existed is not known", place, self._place(new))]
+        known = self.catalog.table(*self._place(new))
+        if known is not None and known is not self.catalog.table(*place):
+            raise DdlSyntaxError(f"{known.database}.{known.name} exists, so that {place[0]}.{place[1]} is a temporary table")
         return self._rename(place, self._place(new))
 
     def _rename_unknown(self, old: tuple[str, str], new: tuple[str, str]) -> list[SchemaChange]:

@@ -115,6 +115,21 @@ def test_a_renamed_view_leaves_the_tables_as_they_are(catalog: SchemaCatalog) ->
     assert advance(catalog, "rename table e.v to d.x") == [Irrelevant("rename of a view")]
 
 
+@pytest.mark.parametrize("statement", ["rename table t to u", "rename table t to tmp, t to w", "rename table t to w, u to w"])
+def test_r13_a_rename_that_only_a_temporary_table_explains_is_unknown(catalog: SchemaCatalog, statement: str) -> None:
+    """MariaDB logs it, and nothing else of such a table."""
+    advance(catalog, "create table u (x int)", mariadb=True)
+    assert [type(change) for change in advance(catalog, statement, mariadb=True)] == [Unknown]
+    assert not catalog.is_absent("d", "t")
+    assert catalog.table("d", "u") is None
+
+
+def test_a_rename_of_what_is_no_table_to_the_name_of_one_leaves_the_tables_as_they_are(catalog: SchemaCatalog) -> None:
+    before = list(catalog)
+    assert [type(change) for change in advance(catalog, "rename table x to t", mariadb=True)] == [Irrelevant]
+    assert list(catalog) == before
+
+
 def test_r13_a_renamed_name_that_may_be_a_tables_is_unknown() -> None:
     changes = advance(SchemaCatalog(), "rename table v to w")
     assert [type(change) for change in changes] == [Unknown]
