@@ -418,7 +418,7 @@ def explain_values(
     foreign_key_checks: bool = True,
     cascades_logged: bool = True,
 ) -> dict[str, Any]:
-    """Return the part of a write set that one row adds: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
+    """Return the write set of one row: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
 
     Raises:
         UsageError: The table is not defined, or a value does not fit its column.

@@ -13,7 +13,7 @@ use crate::rows::catalog::PyCatalog;
 use crate::rows::hashing::hash_options;
 use crate::rows::row_values::{OwnedValue, values_of};
 
-/// Return the part of a write set that one row adds: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
+/// Return the write set of one row: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
 ///
 /// Raises:
 ///     UsageError: The table is not defined, or a value does not fit its column.

@@ -180,6 +180,7 @@ impl PyLogServer {
     ///
     /// Args:
     ///     connections: Numbers of their connections.
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn recorded(&self, py: Python<'_>, connections: Vec<u32>) {
         self.with(py, |server| server.recorded(&connections));
     }
