@@ -102,10 +102,10 @@ pub fn next_wanted<'a>(
 /// # Errors
 ///
 /// As [`binlog_statements`].
-pub fn fused_events(transaction: &Transaction, keyed: bool) -> Result<Vec<u8>, Error> {
+pub fn fused_events(transaction: &Transaction, keyed: bool, separate_tables: bool) -> Result<Vec<u8>, Error> {
     let mut place = Place::default();
     let mut all = Vec::new();
-    let limits = Limits { bytes: usize::MAX, keyed, row_ends: None, left_out: &[] };
+    let limits = Limits { bytes: usize::MAX, keyed, separate_tables, row_ends: None, left_out: &[] };
     while let Some(events) = next_events([transaction], limits, &mut place, |_, _| Wanted::AsItIs)? {
         all.extend_from_slice(&events);
     }

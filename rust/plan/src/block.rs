@@ -36,6 +36,10 @@ pub struct Block {
     pub executed: Arc<GtidSet>,
     /// True if every row that it changes is known to be in a table with a unique key of NOT NULL columns (rule R14).
     pub keyed: bool,
+    /// True if rows of two tables must not be in one statement of a MariaDB; see [`WriteSet::separate_tables`].
+    ///
+    /// [`WriteSet::separate_tables`]: paraply_core::write_set::WriteSet::separate_tables
+    pub separate_tables: bool,
     /// Block that each row event waits for, where the rows need not all wait for the same.
     pub(crate) steps: BlockWaves,
     /// Row events to apply: those that wait for more than the first and at most the second number. None for all.
@@ -56,6 +60,7 @@ impl Block {
             ordinal: 0,
             executed: Arc::default(),
             keyed: true,
+            separate_tables: false,
             steps: BlockWaves::default(),
             wanted: None,
             piece: None,
@@ -65,8 +70,8 @@ impl Block {
     }
 
     /// Creates a block of one part of a transaction, which is not committed by itself and records nothing.
-    pub(crate) fn of_part(part: Transaction, keyed: bool) -> Self {
-        Self { keyed, members: vec![0], ..Self::new(0, Arc::new(vec![part])) }
+    pub(crate) fn of_part(part: Transaction, keyed: bool, separate_tables: bool) -> Self {
+        Self { keyed, separate_tables, members: vec![0], ..Self::new(0, Arc::new(vec![part])) }
     }
 
     /// Computes the early rows, once all transactions are added. All rows are applied at once if the dependencies of

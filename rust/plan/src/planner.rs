@@ -180,6 +180,7 @@ impl Planner {
             return;
         }
         block.keyed &= !set.missing_keys && (!set.barrier || set.too_many);
+        block.separate_tables |= set.separate_tables;
         let found = self.find(block, transaction, set);
         let Needs { blocks, all } = &mut block.needs;
         *all |= found.all;

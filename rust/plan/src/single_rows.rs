@@ -61,7 +61,7 @@ impl RowEvents {
     pub fn next_block(&mut self, block: &Block) -> Option<Block> {
         let (place, unit) = self.units.get(self.next)?;
         self.next += 1;
-        Some(Block::of_part(part_of(block.transactions().nth(*place)?, &[*unit]), false))
+        Some(Block::of_part(part_of(block.transactions().nth(*place)?, &[*unit]), false, block.separate_tables))
     }
 }
 
@@ -145,5 +145,5 @@ fn one_row(transaction: &Transaction, map: usize, event: &RawEvent, bytes: &[u8]
     ];
     let bytes = data.len() as u64;
     let data = data.into();
-    Block::of_part(Transaction { events, data, bytes, rows: 1, ..header_of(transaction) }, false)
+    Block::of_part(Transaction { events, data, bytes, rows: 1, ..header_of(transaction) }, false, false)
 }

@@ -43,13 +43,14 @@ pub fn split_rows(
         return Ok(Vec::new());
     }
     let mut components = Components::default();
-    let mut keyed = true;
+    let (mut keyed, mut separate_tables) = (true, false);
     for unit in &units {
         let set = transaction_write_set(&part_of(transaction, &[*unit]), catalog, scratch)?;
         if set.barrier {
             return Ok(Vec::new());
         }
         keyed &= !set.missing_keys;
+        separate_tables |= set.separate_tables;
         components.add(&set);
     }
     let groups = components.groups();
@@ -62,7 +63,7 @@ pub fn split_rows(
     let blocks = parts.into_iter().map(|part| {
         let mut part = part_of(transaction, &chosen(part));
         part.rows = count_rows(&part)?;
-        Ok(Block::of_part(part, keyed))
+        Ok(Block::of_part(part, keyed, separate_tables))
     });
     blocks.collect()
 }

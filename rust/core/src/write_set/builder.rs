@@ -121,6 +121,7 @@ impl WriteSetBuilder {
         let images = Images::new(row, &generated);
         self.result.touches_parent |= plan.touches_parent;
         self.result.missing_keys |= plan.missing_keys;
+        self.result.separate_tables |= plan.separate_tables;
         plan.fallbacks.iter().for_each(|reason| self.fallbacks.add(*reason, &plan.name));
         if self.options.scheme == Scheme::Group && plan.missing_keys {
             // The server hashes nothing of such a table, neither nullable keys nor references.
@@ -160,6 +161,7 @@ impl WriteSetBuilder {
     /// Notes a row of a transaction whose hashes were given up.
     pub fn pass_over(&mut self, plan: &TablePlan) {
         self.result.missing_keys |= plan.missing_keys;
+        self.result.separate_tables |= plan.separate_tables;
     }
 
     /// Sets the row event that the next rows belong to. From the first such call on, the touches of each event are kept

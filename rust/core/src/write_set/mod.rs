@@ -94,6 +94,9 @@ pub struct WriteSet {
     /// True if it changes a table that has no unique key of columns declared NOT NULL: a server then stamps commit
     /// order (R16).
     pub missing_keys: bool,
+    /// True if it changes a table with generated columns whose rows also change by foreign keys: a server that applies
+    /// row events must not have it open in one statement with its parent.
+    pub separate_tables: bool,
     /// Touches of each row event, if they were requested.
     pub events: Option<EventTouches>,
 }

@@ -11,7 +11,7 @@ use super::server_cut::{Again, Hashed};
 use super::value_form::ValueForm;
 use super::{Options, Scheme};
 use crate::generated::Computed;
-use crate::schema::{Catalog, ForeignKey, KeyPart, Table, TableName, UniqueKey};
+use crate::schema::{Catalog, ForeignKey, KeyPart, ReferenceAction, Table, TableName, UniqueKey};
 
 /// Plan for hashing the rows of one table.
 #[derive(Debug)]
@@ -31,6 +31,7 @@ pub struct TablePlan {
     pub(super) left_out: Vec<LeftOut>,
     pub(super) touches_parent: bool,
     pub(super) missing_keys: bool,
+    pub(super) separate_tables: bool,
 }
 
 /// Way in which each writer takes the table's own hash.
@@ -113,6 +114,7 @@ impl TablePlan {
             // The server ignores foreign keys where it finds no key to hash.
             touches_parent: has_server_key(table) && !catalog.children(&table.name).is_empty(),
             missing_keys: !has_server_key(table),
+            separate_tables: cascades_reach_generated(table),
         }
     }
 
@@ -120,6 +122,13 @@ impl TablePlan {
     pub fn name(&self) -> &TableName {
         &self.name
     }
+}
+
+/// Returns true if foreign keys may change rows of the table, and with them its generated columns.
+fn cascades_reach_generated(table: &Table) -> bool {
+    let changes =
+        |key: &ForeignKey| [key.on_delete, key.on_update].iter().any(|&action| action != ReferenceAction::Refuse);
+    table.columns.iter().any(|column| column.generated.is_some()) && table.foreign_keys.iter().any(changes)
 }
 
 /// Returns the generated columns of a table.

@@ -33,6 +33,10 @@ pub struct Limits<'a> {
     /// neighbouring row events that update or delete in one table become one. Without such a key a server searches for
     /// all rows of an event at once.
     pub keyed: bool,
+    /// True if rows of two tables must not be in one statement of MariaDB. It ends with a fatal error of `InnoDB` where one
+    /// statement has a table open whose generated column is in an index, and another one whose change reaches it by a foreign key
+    /// (observed with 11.8.9); its own replica has one statement for each of the source.
+    pub separate_tables: bool,
     /// The columns of system-versioned tables whose values may have to be converted.
     pub row_ends: Option<&'a RowEnds>,
     /// Databases and names of tables whose rows are left out.
@@ -41,7 +45,7 @@ pub struct Limits<'a> {
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { bytes: 16 << 20, keyed: false, row_ends: None, left_out: &[] }
+        Self { bytes: 16 << 20, keyed: false, separate_tables: false, row_ends: None, left_out: &[] }
     }
 }
 
@@ -71,6 +75,7 @@ struct RowsInMaking {
 /// Sources number tables as they like, and one relay log may hold several sources, so tables get numbers of their own.
 pub(super) struct Fuse<'a> {
     keyed: bool,
+    separate_tables: bool,
     limit: usize,
     /// Raw bytes that fit into a statement of `limit` bytes in base64.
     raw_limit: usize,
@@ -93,6 +98,7 @@ impl<'a> Fuse<'a> {
     pub(super) fn new(limits: Limits<'a>) -> Self {
         Self {
             keyed: limits.keyed,
+            separate_tables: limits.separate_tables,
             limit: limits.bytes,
             // The packet also carries the command's byte.
             raw_limit: limits.bytes.saturating_sub(PREFIX.len() + 2) / 4 * 3,
@@ -156,7 +162,9 @@ impl<'a> Fuse<'a> {
         }
         let map_size = |known: &Table<'_>| if known.number.is_none() { known.map.bytes.len() } else { 0 };
         let more = map_size(&self.tables[table]) + event.bytes.len();
-        if event.flags() != self.flags || self.maps.len() + self.row_bytes + more > self.raw_limit {
+        let parts =
+            self.separate_tables && event.format.mariadb && self.rows.last().is_some_and(|last| last.table != table);
+        if parts || event.flags() != self.flags || self.maps.len() + self.row_bytes + more > self.raw_limit {
             self.close();
         }
         self.flags = event.flags();

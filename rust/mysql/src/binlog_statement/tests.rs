@@ -155,6 +155,26 @@ fn r32_rows_under_other_flags_are_a_statement_of_their_own() {
 }
 
 #[test]
+fn r31_mariadb_gets_the_rows_of_two_tables_apart_where_a_cascade_reaches_a_generated_column() {
+    let events = [
+        (MAP, map(9, 5)),
+        (ROWS, rows(9, END, &[1])),
+        (MAP, map(9, 5)),
+        (ROWS, rows(9, END, &[2])),
+        (MAP, map(8, 6)),
+        (ROWS, rows(8, END, &[3])),
+    ];
+    let limits = Limits { separate_tables: true, ..Limits::default() };
+    let apart = [[map(1, 5), rows(1, END, &[1, 2])].concat(), [map(1, 6), rows(1, END, &[3])].concat()];
+    let together = [map(1, 5), map(2, 6), rows(1, 0, &[1, 2]), rows(2, END, &[3])].concat();
+    let mut transaction = transaction(&events);
+    assert_eq!(decoded([&transaction], limits), std::slice::from_ref(&together), "MySQL takes both");
+    transaction.format = Arc::new(Format { mariadb: true, ..format() });
+    assert_eq!(decoded([&transaction], limits), apart);
+    assert_eq!(decoded([&transaction], Limits::default()), [together]);
+}
+
+#[test]
 fn rows_that_need_no_check_of_foreign_keys_say_so_and_join_those_that_say_it_already() {
     let one = |flags, value| [(MAP, map(9, 5)), (ROWS, rows(9, END | flags, &[value]))];
     let mixed = transaction(&[one(0, 1), one(NO_FOREIGN_KEYS, 2), one(0, 3), one(0, 4)].concat());

@@ -49,7 +49,13 @@ impl WholeBlock<'_> {
             position: block.end_offset(),
             ordinal: block.block.ordinal,
         };
-        let limits = Limits { bytes: self.max_bytes, keyed: block.block.keyed, row_ends: self.ends, left_out: &[] };
+        let limits = Limits {
+            bytes: self.max_bytes,
+            keyed: block.block.keyed,
+            separate_tables: block.block.separate_tables,
+            row_ends: self.ends,
+            left_out: &[],
+        };
         binlog_statement::whole_statement(transaction, &progress, limits, |event| block.block.wants(0, event)).ok()?
     }
 }
@@ -114,6 +120,7 @@ impl PyBinlogStatements {
             let limits = Limits {
                 bytes: self.bytes,
                 keyed: block.keyed,
+                separate_tables: block.separate_tables,
                 row_ends: self.row_ends.as_deref(),
                 left_out: &self.left_out,
             };

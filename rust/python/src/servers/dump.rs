@@ -132,7 +132,8 @@ impl State {
             let events = self.read(&block.files, transaction, 0, size).map_err(Failure::Io)?;
             // A compressed transaction may be much larger than its log; it is then sent as it is there.
             let joins = transaction.kind == Kind::Dml && transaction.data.in_files() == 0;
-            let rows = joins.then(|| fused_events(transaction, block.block.keyed).ok()).flatten();
+            let rows =
+                joins.then(|| fused_events(transaction, block.block.keyed, block.block.separate_tables).ok()).flatten();
             let rows = rows.as_deref().filter(|rows| !rows.is_empty());
             self.dump.transaction(&mut out, &events, rows, &transaction.format, stamps).map_err(Failure::Log)?;
             return Ok((out, None));

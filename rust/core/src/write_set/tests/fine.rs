@@ -259,6 +259,19 @@ fn without_x(id: i64, a: i64) -> Vec<Option<Value<'static>>> {
 }
 
 #[test]
+fn r31_a_child_whose_generated_columns_follow_its_parent_is_known() {
+    let child = || table("g", &["id int", "a int null", "x int null"], &[("PRIMARY", &[Column(0)])]);
+    let separate = |action, generated: bool| {
+        let mut child = referring(child(), 1, "p", "id", action);
+        child.columns[2].generated = generated.then(|| "a".to_owned());
+        let both = catalog([table("p", &["id int"], &[("PRIMARY", &[Column(0)])]), child]);
+        write_set(&both, PARTIAL, &[insert("g", &[Int(1), Int(1), Int(1)])]).0.separate_tables
+    };
+    assert!(separate(ReferenceAction::Cascade, true) && separate(ReferenceAction::SetNull, true));
+    assert!(!separate(ReferenceAction::Refuse, true) && !separate(ReferenceAction::Cascade, false));
+}
+
+#[test]
 fn r13_a_generated_column_that_no_image_holds_is_not_unchanged() {
     let frees = ("g", Some(without_x(1, 1)), Some(without_x(1, -1)));
     let takes = insert("g", &[Int(2), Int(1), Int(2)]);
