@@ -13,7 +13,7 @@ from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 from processes import longest_first, make_scheduler, mysql_only_for
 from required import check_modules, missing
-from rotation import choose_slow, day_of_run
+from rotation import choose_slow, choose_turns, day_of_run
 from truth_logs import plain_log, truth_folder, unpack
 from versions.kinds import PAIRS
 
@@ -37,8 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Choose the slow tests that run; with several processes, put first what takes long."""
+    """Choose the slow tests and the variants that run; with several processes, put first what takes long."""
     choose_slow(config, items)
+    choose_turns(items)
     if "PYTEST_XDIST_WORKER" in os.environ:
         longest_first(items)
 

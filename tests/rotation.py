@@ -2,18 +2,22 @@
 
 ``PARAPLY_SLOW=1`` runs all slow tests. ``PARAPLY_SLOW=share`` runs those of the day, so that all of them run within ``DAYS`` days; none
 begins later than ``PARAPLY_SLOW_SECONDS`` after the first. Without the variable they are skipped.
+
+Of a test marked ``by_turns``, one variant runs a day where a lack of servers fails (``PARAPLY_TEST_REQUIRE_ALL``), or so many as the mark
+says; all run elsewhere, and with ``PARAPLY_SLOW=1``.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 import pytest
 from _pytest.terminal import TerminalReporter
 
-__all__ = ["DAYS", "Share", "choose_slow", "day_of_run", "share_of"]
+__all__ = ["DAYS", "Share", "choose_slow", "choose_turns", "day_of_run", "share_of", "turn_of"]
 
 #: So many shares make up all slow tests.
 DAYS = 14
@@ -37,6 +41,37 @@ def share_of(tests: Iterable[str], day: int) -> list[str]:
     share = sorted(tests)[day % DAYS :: DAYS]
     begin = day // DAYS * 5 % len(share) if share else 0
     return share[begin:] + share[:begin]
+
+
+def turn_of(variants: Sequence[str], day: int, wanted: int) -> list[str]:
+    """Return the variants of a test that run on a day: the next ones behind those of the day before.
+
+    >>> turn_of(["a", "b", "c"], 0, 2), turn_of(["a", "b", "c"], 1, 2)
+    (['a', 'b'], ['c', 'a'])
+    """
+    number = len(variants)
+    return [variants[(day * wanted + place) % number] for place in range(min(wanted, number))]
+
+
+def choose_turns(items: Sequence[pytest.Item]) -> None:
+    """Skip the variants of tests marked ``by_turns`` that run on other days.
+
+    Args:
+        items: The tests.
+    """
+    if not os.environ.get("PARAPLY_TEST_REQUIRE_ALL") or os.environ.get("PARAPLY_SLOW"):
+        return
+    tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("by_turns") is not None and item.get_closest_marker("slow") is None:
+            tests[item.nodeid.partition("[")[0]].append(item)
+    for variants in tests.values():
+        mark = variants[0].get_closest_marker("by_turns")
+        wanted = int(mark.args[0]) if mark is not None and mark.args else 1
+        chosen = turn_of([item.nodeid for item in variants], day_of_run(), wanted)
+        for item in variants:
+            if item.nodeid not in chosen:
+                item.add_marker(pytest.mark.skip(reason="by turns: another day runs it, and so does make test"))
 
 
 class Share:

@@ -108,6 +108,7 @@ def logged(server: Server) -> list[str]:
     return [str(row[0]) for row in server.sql("SHOW BINARY LOGS")]
 
 
+@pytest.mark.by_turns
 def test_an_archive_holds_the_bytes_of_the_server_s_own_files(source: Server, tmp_path: Path) -> None:
     check_copy(source, tmp_path)
 

@@ -19,6 +19,7 @@ def run(*arguments: object) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("kind", ["mysql", "10.11"])
 def test_a_replication_goes_on_after_the_archive_was_applied(kind: str, tmp_path: Path) -> None:
     with server_of(kind) as source, server_of(kind, "--server-id=42") as target:

@@ -36,6 +36,7 @@ def lengths(trace: Path) -> list[int]:
     return [event["args"]["committed"] for event in json.loads(trace.read_text())["traceEvents"] if "committed" in event.get("args", {})]
 
 
+@pytest.mark.by_turns
 def test_r20_workers_take_batches_where_many_sessions_wrote(history_source: Source, tmp_path: Path) -> None:
     print(f"PARAPLY_SEED={SEED}")
     place = history_source.place
@@ -86,6 +87,7 @@ def survives(place: HistoryPlace, log: Path, mode: Mode, expected: object, fault
     return hurt
 
 
+@pytest.mark.by_turns
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("what", ["KILL QUERY", "KILL"])
 def test_r25_hurt_at_any_moment_everything_is_there_once(history_source: Source, tmp_path: Path, what: str) -> None:

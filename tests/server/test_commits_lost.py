@@ -108,6 +108,7 @@ def rows(place: SqlPlace | PostgresPlace) -> int:
     return place.rows_of("orders")
 
 
+@pytest.mark.by_turns
 @pytest.mark.mariadb
 @pytest.mark.parametrize(
     ("target", "more"),

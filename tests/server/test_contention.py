@@ -196,6 +196,7 @@ def test_r24_few_transactions_are_tried_again_on_mariadb(mariadb: Place, tmp_pat
     assert mariadb.state() == made
 
 
+@pytest.mark.by_turns(4)
 @pytest.mark.mariadb
 @pytest.mark.parametrize(("policy", "consistency"), ORDERED)
 @pytest.mark.parametrize("load", [hot_values, small_table], ids=lambda load: load.__name__)

@@ -18,6 +18,7 @@ def found(source: Any, target: Any, subject: str) -> dict[str, str] | None:
     return next((one for one in findings if (one["where"], one["subject"]) == ("target", subject)), None)
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("kind", ["mysql", "10.11"])
 def test_logs_that_the_target_lacks_are_found(kind: str, tmp_path: Path) -> None:
     with server_of(kind) as source, server_of(kind, "--server-id=42") as target:

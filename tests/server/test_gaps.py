@@ -74,6 +74,7 @@ def killed_and_resumed(place: HistoryPlace | PostgresHistoryPlace, log: Path, ex
     pytest.fail(f"{kills} kills of at least {KILLS}, {gaps} left gaps")
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize(
     ("consistency", "sessions"), [("most-of-the-time", 5), pytest.param("eventual", 5, marks=pytest.mark.slow), ("eventual", 48)]
 )
@@ -84,6 +85,7 @@ def test_r25_gaps_are_closed(history_source: Source, tmp_path: Path, consistency
     killed_and_resumed(place, log, place.state(), "--consistency", consistency, "--merge", "off")
 
 
+@pytest.mark.by_turns
 @pytest.mark.postgres
 def test_r25_gaps_are_closed_in_postgresql(history_source: Source, postgres_server: str, tmp_path: Path) -> None:
     place = PostgresHistoryPlace(postgres_server)
@@ -93,6 +95,7 @@ def test_r25_gaps_are_closed_in_postgresql(history_source: Source, postgres_serv
     killed_and_resumed(place, log, place.state(), "--consistency", "eventual", "--merge", "2")
 
 
+@pytest.mark.by_turns
 @pytest.mark.mysql
 @pytest.mark.postgres
 @pytest.mark.parametrize("family", ["mysql", pytest.param("postgresql", marks=pytest.mark.slow)])

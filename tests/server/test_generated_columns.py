@@ -163,6 +163,7 @@ def check_target(source: Source, target: Source, log: Path, *options: str) -> No
     assert not differences(source.contents(), target.contents())
 
 
+@pytest.mark.by_turns(4)
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_r13_values_that_move_between_rows(newest: Source, target: Source, tmp_path: Path, options: tuple[str, ...]) -> None:
     log = newest.log(tmp_path, freeing(12, *TABLES))
@@ -177,6 +178,7 @@ def test_r13_values_that_move_between_rows(newest: Source, target: Source, tmp_p
     assert all(not target.server.sql(f"SELECT * FROM d.{table}") for (table,) in tables)
 
 
+@pytest.mark.by_turns(4)
 @pytest.mark.parametrize("images", [(), ("FULL", "MINIMAL", "NOBLOB")], ids=["full", "changing"])
 def test_r13_random_changes(source: Source, target: Source, tmp_path: Path, images: tuple[str, ...]) -> None:
     if (source.version, target.version) == ("11.8", "10.11"):

@@ -87,6 +87,7 @@ def hanging(source: Source) -> Iterator[None]:
         source.send(signal.SIGCONT)
 
 
+@pytest.mark.by_turns
 def test_a_replica_is_registered_while_it_runs_and_not_any_more_behind_its_end(
     source: Source, postgres_place: PostgresPlace, folder: Path
 ) -> None:
@@ -141,6 +142,7 @@ def shown(place: PostgresPlace) -> dict[str, Any]:
     return dict((channels[0]["run"] or {}).get("receiver") or {}) if channels else {}
 
 
+@pytest.mark.by_turns
 def test_a_source_that_hangs_is_noticed_and_gone_on_with(source: Source, postgres_place: PostgresPlace, folder: Path) -> None:
     with replicating(source.url, postgres_place.url, folder, "--source-timeout", str(TIMEOUT)) as replica:
         replica.wait_until(lambda: rows_in(postgres_place) == [], "the table")
@@ -173,6 +175,7 @@ def ended(replica: Replica) -> int:
     return int(replica.stop()["exit_code"])
 
 
+@pytest.mark.by_turns
 def test_a_short_silence_is_no_loss(source: Source, postgres_place: PostgresPlace, folder: Path) -> None:
     with replicating(source.url, postgres_place.url, folder, "--source-timeout", str(8 * TIMEOUT)) as replica:
         replica.wait_until(lambda: rows_in(postgres_place) == [], "the table")

@@ -282,6 +282,7 @@ def unchanged_under_kills(place: SqlPlace, log: Path, checksums: Path, mode: str
 ONE_AT_A_TIME = pytest.param("record", 0, marks=pytest.mark.slow)
 
 
+@pytest.mark.by_turns
 @pytest.mark.mysql
 @pytest.mark.truth
 @pytest.mark.parametrize(("mode", "workers"), [("record", 4), ("preserve", 4), ONE_AT_A_TIME])
@@ -290,6 +291,7 @@ def test_r25_kill_query_at_any_moment_changes_nothing_on_mysql(mysql_place: SqlP
     unchanged_under_kills(mysql_place, log, checksums, mode, "2", workers)
 
 
+@pytest.mark.by_turns
 @pytest.mark.mariadb
 @pytest.mark.truth
 @pytest.mark.parametrize(("mode", "workers"), [("record", 4), ("preserve", 4), ONE_AT_A_TIME])

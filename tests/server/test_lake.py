@@ -141,6 +141,7 @@ def files(folder: Path) -> int:
     return sum(len(names) for _, _, names in os.walk(folder))
 
 
+@pytest.mark.by_turns
 @pytest.mark.mariadb
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_published_state_is_one_of_the_source_although_the_writer_is_killed(source: Source, tmp_path: Path, form: str) -> None:

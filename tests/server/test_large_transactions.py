@@ -77,6 +77,7 @@ def serial_state(log: Path, place: Place) -> Any:
     return place.state()
 
 
+@pytest.mark.by_turns(2)
 @pytest.mark.mariadb
 @pytest.mark.postgres
 @pytest.mark.timeout(1800)
@@ -106,6 +107,7 @@ def test_r20_large_transactions_through_the_targets_own_replication(history_sour
         assert place.state() == expected, f"PARAPLY_SEED={SEED + 1} {workers}"
 
 
+@pytest.mark.by_turns
 @pytest.mark.mariadb
 @pytest.mark.postgres
 @pytest.mark.timeout(1800)

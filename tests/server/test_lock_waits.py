@@ -117,6 +117,7 @@ def waiting(server: Server, execute: Execute, statement: str) -> threading.Threa
     return thread
 
 
+@pytest.mark.by_turns(2)
 @pytest.mark.parametrize("workers", [4, 0])
 def test_r24_a_row_of_an_idle_transaction(
     server: Server, log: Path, somebody: Somebody, caplog: pytest.LogCaptureFixture, workers: int

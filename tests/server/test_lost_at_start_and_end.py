@@ -61,6 +61,7 @@ def log(history_source: Source, tmp_path: Path) -> Path:
     return log if history_source.place.mariadb else with_other_uuid(log, log)
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("how", ["KILL", pytest.param("KILL QUERY", marks=pytest.mark.slow)])
 def test_r24_a_connection_may_be_lost_at_any_question(history_source: Source, log: Path, how: str) -> None:
     place = history_source.place

@@ -60,6 +60,7 @@ def state(server: Server) -> list[list[tuple[object, ...]]]:
     return [server.sql(f"SELECT * FROM {name}") for name in (*SEQUENCES, "d.selected", "d.t")]
 
 
+@pytest.mark.by_turns(4)
 @pytest.mark.parametrize("image", ["FULL", "MINIMAL"])
 def test_r31_sequences_are_those_of_the_source(source: Server, target: Server, tmp_path: Path, image: str) -> None:
     source.sql("DROP DATABASE IF EXISTS d", "RESET MASTER")

@@ -37,6 +37,7 @@ SINCE_11_8 = {"vector_": ("VECTOR(5)", "VEC_FromText('[0.1,0.2,0.3,0.4,0.5]')")}
 OF_VERSION = {"10.5": COLUMNS, "10.11": COLUMNS | SINCE_10_11, "11.8": COLUMNS | SINCE_10_11 | SINCE_11_8}
 
 
+@pytest.mark.by_turns(5)
 @pytest.mark.parametrize("metadata", ["NO_LOG", "MINIMAL", "FULL"])
 @pytest.mark.parametrize(("old", "new"), [("10.5", "10.5"), ("10.11", "10.11"), ("11.8", "11.8"), ("10.5", "11.8"), ("10.11", "11.8")])
 def test_r31_each_type_is_taken_for_itself(make_version_servers: VersionServers, tmp_path: Path, old: str, new: str, metadata: str) -> None:

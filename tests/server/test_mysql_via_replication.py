@@ -89,6 +89,7 @@ def error_of(outcome: Outcome) -> dict[str, object]:
     return dict(outcome.report["error"])
 
 
+@pytest.mark.by_turns
 @pytest.mark.truth
 @pytest.mark.parametrize(
     ("name", "workers"),

@@ -52,6 +52,7 @@ def servers(make_version_servers: VersionServers) -> Iterator[VersionServers]:
         server.sql("SET GLOBAL mysql56_temporal_format=ON")
 
 
+@pytest.mark.by_turns(8)
 @pytest.mark.parametrize("apart", [False, True], ids=["whole", "rows alone"])
 @pytest.mark.parametrize(("source_form", "target_form"), [("OFF", "ON"), ("OFF", "OFF"), ("ON", "OFF")])
 @pytest.mark.parametrize(("old", "new"), [("10.5", "11.8"), ("10.11", "10.11"), ("10.11", "11.8"), ("11.8", "11.8")])

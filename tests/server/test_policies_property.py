@@ -74,6 +74,7 @@ def check(seed: int, log: Path, runs: list[Run], place: HistoryPlace | PostgresH
         assert place.state() == serial, f"PARAPLY_SEED={seed} {run}"
 
 
+@pytest.mark.by_turns
 @pytest.mark.mariadb
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("number", HISTORIES)

@@ -34,6 +34,7 @@ def gtids_of(log: Path) -> GtidSet:
     return GtidSet(",".join(transaction.gtid for transaction in open_log(log) if transaction.gtid))
 
 
+@pytest.mark.by_turns(4)
 @pytest.mark.parametrize(("name", "workers", "merge"), MATRIX)
 def test_r17_a_log_gives_the_sources_tables(mysql_place: SqlPlace, truth: Log, name: str, workers: int, merge: str) -> None:
     report = applied(truth(f"mysql-binlog/{name}.binlog"), mysql_place.url, *options(workers, merge))
@@ -100,6 +101,7 @@ def test_r26_preserve_refuses_to_merge(mysql_place: SqlPlace, truth: Log) -> Non
     assert mysql_place.sql("SHOW DATABASES LIKE 'shop'") == []
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("workers", [0, 8])
 def test_r25_ctrl_c_stops_at_a_boundary_and_the_same_command_goes_on(mysql_place: SqlPlace, truth: Log, workers: int) -> None:
     log = truth("mysql-binlog/single-session.binlog")

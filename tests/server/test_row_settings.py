@@ -107,6 +107,7 @@ def rows_in(place: SqlPlace) -> list[tuple[object, ...]]:
     return [*place.sql(mode, "SELECT * FROM shop.t ORDER BY id"), *place.sql(mode, "CHECK TABLE shop.t EXTENDED")]
 
 
+@pytest.mark.by_turns(4)
 @pytest.mark.mysql
 def test_r33_rows_are_computed_and_checked_as_on_the_source_on_mysql(made: Made, mysql_place: SqlPlace) -> None:
     log, expected = made

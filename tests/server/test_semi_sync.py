@@ -256,6 +256,7 @@ def receive(url: str, folder: Path) -> None:
     time.sleep(3600)
 
 
+@pytest.mark.by_turns
 def test_a_killed_receiver_has_everything_that_was_acknowledged(source: WaitingSource, folder: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["paraply.replication", "server.test_semi_sync"])

@@ -32,6 +32,7 @@ def has_everything_once(place: SqlPlace, truth: Log, name: str, mode: str, merge
     assert kill_at_random(place, truth(f"{name}.binlog"), options, kills, longest, check)
 
 
+@pytest.mark.by_turns
 @pytest.mark.mysql
 @pytest.mark.truth
 @pytest.mark.parametrize("mode", ["record", "preserve", "none"])
@@ -39,6 +40,7 @@ def test_r25_mysql_has_everything_once(mysql_place: SqlPlace, truth: Log, mode: 
     has_everything_once(mysql_place, truth, "mysql-binlog/single-session", mode, "4", 2.0)
 
 
+@pytest.mark.by_turns
 @pytest.mark.mariadb
 @pytest.mark.truth
 @pytest.mark.parametrize("mode", ["record", "preserve"])
@@ -57,6 +59,7 @@ def test_r25_postgresql_has_everything_once(postgres_place: PostgresPlace, demo_
     assert kill_at_random(postgres_place, demo_log, ("--workers", "4", "--merge", "4"), KILLS, 2.5, check)
 
 
+@pytest.mark.by_turns
 @pytest.mark.mariadb
 @pytest.mark.truth
 @pytest.mark.parametrize("mode", ["record", "preserve"])

@@ -89,6 +89,7 @@ def check_killed(log: Path, place: Place, at: str, then: str, restart: Callable[
     assert place.state() == serial
 
 
+@pytest.mark.by_turns(3)
 @pytest.mark.mariadb
 @pytest.mark.parametrize("at", ["deciding", "end"])
 @pytest.mark.parametrize("then", ["row", "dependency"])

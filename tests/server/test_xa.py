@@ -109,6 +109,7 @@ def check_kills(target: XaTarget, log: Path, steps: range, *, in_progress: bool,
     assert killed > 20 // steps.step
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize(
     ("in_progress", "mode"),
     [
@@ -134,6 +135,7 @@ def test_r35_killed_at_every_statement(
     check_kills(target, log, range(first, 500, STRIDE), in_progress=in_progress, gtid=mode, workers=workers)
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("mode", ["record", "preserve"])
 def test_r35_connections_broken_at_a_statement(target: XaTarget, short_log: Path, mode: str) -> None:
     target.apply(short_log, gtid=mode)
@@ -144,6 +146,7 @@ def test_r35_connections_broken_at_a_statement(target: XaTarget, short_log: Path
         assert target.all_state() == serial, step
 
 
+@pytest.mark.by_turns
 @pytest.mark.parametrize("mode", ["record", "preserve", "none"])
 def test_r35_a_server_killed_at_a_statement(killable: KillableSource, tmp_path: Path, mode: str) -> None:
     target, log = XaTarget(killable.place.url), make_log(killable, tmp_path, short=True)

@@ -57,6 +57,7 @@ def test_r37_the_transactions_are_the_same(truth, tmp_path, name):
         )
 
 
+@pytest.mark.by_turns(2)
 @pytest.mark.parametrize("name", LOGS)
 def test_r37_mysqlbinlog_prints_the_same_but_for_the_numbers(truth, tmp_path, name):
     command = os.environ.get("PARAPLY_TEST_MYSQLBINLOG")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rotation import DAYS, day_of_run, share_of
+from rotation import DAYS, day_of_run, share_of, turn_of
 
 pytest_plugins = ["pytester"]
 
@@ -23,6 +23,22 @@ def test_of_hours():
     raise AssertionError
 
 def test_quick():
+    pass
+"""
+TURNS = """
+import pytest
+
+@pytest.mark.by_turns
+@pytest.mark.parametrize("number", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
+def test_one(number):
+    pass
+
+@pytest.mark.by_turns(2)
+@pytest.mark.parametrize("number", range(5))
+def test_two(number):
+    pass
+
+def test_always():
     pass
 """
 CONFTEST = """
@@ -54,6 +70,29 @@ def test_the_day_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert day_of_run() == 17
     monkeypatch.delenv("PARAPLY_TEST_DAY")
     assert day_of_run() > 20_000
+
+
+@pytest.mark.parametrize(("number", "wanted"), [(5, 1), (12, 4), (7, 3), (2, 4)])
+def test_all_variants_have_their_turn(number: int, wanted: int) -> None:
+    variants = [f"test[{one}]" for one in range(number)]
+    turns = [turn_of(variants, day, wanted) for day in range(20_000, 20_000 + number)]
+    assert {variant for turn in turns for variant in turn} == set(variants)
+    assert {len(set(turn)) for turn in turns} == {min(number, wanted)}
+
+
+@pytest.mark.parametrize(
+    ("required", "slow", "passed", "skipped"), [("", "", 8, 1), ("1", "", 1 + 3, 1 + 4), ("1", "1", 9, 0)], ids=["here", "ci", "all"]
+)
+def test_in_ci_the_variants_of_a_test_take_turns(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, required: str, slow: str, passed: int, skipped: int
+) -> None:
+    monkeypatch.setenv("PARAPLY_TEST_REQUIRE_ALL", required)
+    monkeypatch.setenv("PARAPLY_SLOW", slow)
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent)
+    pytester.makeconftest(CONFTEST.replace("import choose_slow", "import choose_slow, choose_turns") + "    choose_turns(items)\n")
+    pytester.makeini("[pytest]\nmarkers =\n  slow\n  by_turns\n")
+    pytester.makepyfile(TURNS)
+    pytester.runpytest_inprocess("-p", "no:xdist", "-p", "no:cacheprovider").assert_outcomes(passed=passed, skipped=skipped)
 
 
 @pytest.mark.parametrize(
