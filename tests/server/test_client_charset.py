@@ -244,6 +244,9 @@ def test_r33_literal_defaults_and_types_are_the_sources_in_postgres(
         "ALTER TABLE t ADD c VARCHAR(9) CHARACTER SET sjis DEFAULT '表'".encode(),
         "SET character_set_client=latin1, sql_mode='MAXDB'", "CREATE TABLE m (id INT PRIMARY KEY, at TIMESTAMP NULL)",
         "INSERT INTO m VALUES (1, '2024-03-31 02:30:00')", "ALTER TABLE m ADD d VARCHAR(9) DEFAULT 'é'",
+        "CREATE TABLE k (id INT PRIMARY KEY, at mariadb_schema.TIMESTAMP NULL)", "INSERT INTO k VALUES (1, '2024-03-31 01:30:00')",
+        "CREATE TABLE l AS SELECT at FROM k", "CREATE TABLE plain (d DATE)", "INSERT INTO plain VALUES ('2024-03-31')",
+        "SET sql_mode='ORACLE'", "CREATE TABLE o AS SELECT d FROM plain",
     )  # fmt: skip
     assert source.sql("SELECT id, a, b, c FROM shop.t") == [(1, "жук", "é€", "表")]
     applied(log, database.url)
@@ -251,3 +254,6 @@ def test_r33_literal_defaults_and_types_are_the_sources_in_postgres(
     assert database.sql("SELECT at::text, pg_typeof(at)::text, d FROM shop.m") == [
         ("2024-03-31 02:30:00", "timestamp without time zone", "é")
     ]
+    instants = [(True, "timestamp with time zone")]
+    assert [database.sql(f"SELECT at IS NOT NULL, pg_typeof(at)::text FROM shop.{table}") for table in "kl"] == [instants, instants]
+    assert database.sql("SELECT d::text, pg_typeof(d)::text FROM shop.o") == [("2024-03-31", "date")]

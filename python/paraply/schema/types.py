@@ -65,14 +65,25 @@ def read_type(cursor: Cursor) -> TypeSpec:
     >>> spec = read_type(Cursor("NUMERIC(8,2) UNSIGNED", Rules()))
     >>> spec.type, spec.length, spec.scale, spec.unsigned
     ('decimal', 8, 2, True)
+    >>> read_type(Cursor("mariadb_schema.timestamp(3)", Rules(mariadb=True, sql_mode=MODE_MAXDB))).type
+    'timestamp'
     """
-    if cursor.rules.has(MODE_ORACLE) and cursor.rules.mariadb:
+    is_own = cursor.rules.mariadb and _accept_own_schema(cursor)
+    if cursor.rules.has(MODE_ORACLE) and cursor.rules.mariadb and not is_own:
         cursor.fail("a type outside of sql_mode ORACLE")
-    name, charset = _type_name(cursor)
+    name, charset = ("timestamp", None) if is_own and cursor.accept("TIMESTAMP") else _type_name(cursor)
     spec = _with_arguments(cursor, name)
     if charset:
         spec = replace(spec, charset=charset)
     return _with_attributes(cursor, spec)
+
+
+def _accept_own_schema(cursor: Cursor) -> bool:
+    """Accept ``mariadb_schema.``, by which MariaDB names its own type where sql_mode gives the name another meaning."""
+    if not cursor.accept("MARIADB_SCHEMA"):
+        return False
+    cursor.expect(".")
+    return True
 
 
 def _type_name(cursor: Cursor) -> tuple[str, str | None]:
