@@ -90,10 +90,11 @@ def test_what_every_replica_has_that_has_ever_come_is_removed_and_a_late_one_is_
     assert refused.value.code == 1236
 
 
-def test_a_replica_is_on_the_list_before_it_gets_anything(relay: Path, tmp_path: Path) -> None:
+def test_a_replica_is_on_the_list_before_it_gets_anything(relay: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a process that was killed knows it when it comes back, and keeps what it lacks."""
     files, listed = files_of(relay), relay / "replicas.json"
-    with running(relay, stamped=False, retention=Retention(relay, received=True)) as service:
+    with running(relay, stamped=False, retention=Retention(relay, received=True)) as service, monkeypatch.context() as patched:
+        patched.setattr(Retention, "apply", lambda *_: [])
         with receiving(service, tmp_path / "one", uuid=UUID) as receiver:
             receiver.wait_for(1)
             assert json.loads(listed.read_text()) == {UUID: ""}

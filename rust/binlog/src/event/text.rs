@@ -36,8 +36,8 @@ pub enum TextKind {
         /// XA ROLLBACK.
         rolls_back: bool,
     },
-    /// DROP TEMPORARY TABLE.
-    DropTemporary,
+    /// DROP TEMPORARY TABLE, and MariaDB's CREATE and DROP TEMPORARY SEQUENCE: only their session sees them.
+    Temporary,
     /// A statement that commits by itself.
     Ddl {
         /// CREATE TABLE ... START TRANSACTION: the rows of a CREATE TABLE ... SELECT follow, then the commit.
@@ -58,7 +58,7 @@ pub fn classify(sql: &[u8], quoting: Quoting) -> TextKind {
         second = words.clone().next().unwrap_or_default();
     }
     match kind_of(sql, words, first, &second) {
-        kind @ (TextKind::Ddl { .. } | TextKind::DropTemporary | TextKind::Refused(_)) => kind,
+        kind @ (TextKind::Ddl { .. } | TextKind::Temporary | TextKind::Refused(_)) => kind,
         _ if has_settings => TextKind::Refused("SET STATEMENT".to_owned()),
         kind => kind,
     }
@@ -76,7 +76,7 @@ fn kind_of(sql: &[u8], mut words: Words<'_>, first: String, second: &str) -> Tex
         ("XA", "START" | "BEGIN") => TextKind::XaStart,
         ("XA", "END") => TextKind::XaEnd,
         ("XA", "COMMIT" | "ROLLBACK") => xid_behind(sql, second),
-        ("DROP", "TEMPORARY") => TextKind::DropTemporary,
+        ("DROP", "TEMPORARY") => TextKind::Temporary,
         ("CREATE", _) => classify_create(words),
         (
             "ALTER" | "DROP" | "RENAME" | "TRUNCATE" | "GRANT" | "REVOKE" | "ANALYZE" | "OPTIMIZE" | "REPAIR" | "FLUSH"
@@ -140,15 +140,18 @@ fn identifier(text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Classifies a CREATE: a DDL, unless it is CREATE TEMPORARY TABLE or CREATE TABLE ... SELECT in statement format.
+/// Classifies a CREATE: a DDL, unless it is about a temporary object, or CREATE TABLE ... SELECT in statement format.
 fn classify_create(words: Words<'_>) -> TextKind {
     let words: Vec<String> = words.take(MOST_WORDS).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let object = words.iter().copied().find(|word| !matches!(*word, "OR" | "REPLACE"));
-    match object {
-        Some("TEMPORARY") => TextKind::Refused("CREATE TEMPORARY".to_owned()),
-        Some("TABLE") if reads_rows(&words) => TextKind::Refused("CREATE TABLE ... SELECT".to_owned()),
-        _ => TextKind::Ddl { opens_transaction: object == Some("TABLE") && words.ends_with(&["START", "TRANSACTION"]) },
+    let mut behind = words.iter().copied().skip_while(|word| matches!(*word, "OR" | "REPLACE"));
+    match (behind.next(), behind.next()) {
+        (Some("TEMPORARY"), Some("SEQUENCE")) => TextKind::Temporary,
+        (Some("TEMPORARY"), _) => TextKind::Refused("CREATE TEMPORARY".to_owned()),
+        (Some("TABLE"), _) if reads_rows(&words) => TextKind::Refused("CREATE TABLE ... SELECT".to_owned()),
+        (object, _) => {
+            TextKind::Ddl { opens_transaction: object == Some("TABLE") && words.ends_with(&["START", "TRANSACTION"]) }
+        }
     }
 }
 
@@ -163,7 +166,7 @@ fn reads_rows(words: &[&str]) -> bool {
 }
 
 /// The words of a statement in upper case. Quoted parts, signs of numbers and comments are skipped; the content of a
-/// version comment counts.
+/// version comment counts. The word right behind a point is skipped too: servers read it as a name, whatever it is.
 #[derive(Debug, Clone)]
 struct Words<'a> {
     rest: &'a [u8],
@@ -230,6 +233,11 @@ impl Iterator for Words<'_> {
                 [b'/', b'*', ..] => self.skip_comment(),
                 [b'#', ..] | [b'-', b'-', b' ' | b'\t' | b'\n', ..] => self.skip_past(b"\n"),
                 [quote @ (b'\'' | b'"' | b'`'), ..] => self.skip_quoted(quote),
+                [b'.', byte, ..] if is_word(byte) => {
+                    self.skip(1);
+                    let length = self.word_length();
+                    self.skip(length);
+                }
                 [byte, ..] if is_word(byte) => {
                     let length = self.word_length();
                     let word =
@@ -265,7 +273,10 @@ mod tests {
         assert_eq!(classify(b"/*!40005 DROP TABLE t */"), ddl());
         assert_eq!(classify(b"/*!50000INSERT*/ INTO t VALUES (1)"), TextKind::Refused("INSERT".into()));
         assert_eq!(classify(b"# Dummy event replacing event type 160"), TextKind::Nothing);
-        assert_eq!(classify(b"DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`"), TextKind::DropTemporary);
+        assert_eq!(classify(b"DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`"), TextKind::Temporary);
+        for sql in ["create or replace temporary sequence s", "CREATE TEMPORARY SEQUENCE IF NOT EXISTS `temporary`"] {
+            assert_eq!(classify(sql.as_bytes()), TextKind::Temporary, "{sql}");
+        }
     }
 
     #[test]
@@ -344,6 +355,11 @@ mod tests {
 
     #[test]
     fn ddl_is_told_from_its_rows() {
+        assert_eq!(
+            classify(b"CREATE TABLE d.table (a INT DEFAULT 3.14, value FLOAT, CHECK (d.table.select > 1))"),
+            ddl()
+        );
+        assert!(matches!(classify(b"CREATE TABLE d.select SELECT 1"), TextKind::Refused(_)));
         assert_eq!(classify(b"CREATE TABLE t(a INT COMMENT 'as SELECT \\' SELECT', `SELECT` INT)"), ddl());
         assert_eq!(classify(b"CREATE VIEW v AS SELECT 1"), ddl());
         assert_eq!(classify(b"CREATE TABLE `t` (a int) START TRANSACTION"), TextKind::Ddl { opens_transaction: true });
@@ -354,7 +370,7 @@ mod tests {
     #[test]
     fn settings_in_front_of_a_ddl_do_not_hide_it() {
         assert_eq!(classify(b"SET STATEMENT max_statement_time=5, sql_mode='FOR' FOR ALTER TABLE t ADD c INT"), ddl());
-        assert_eq!(classify(b"set statement max_statement_time=5 for drop temporary table t"), TextKind::DropTemporary);
+        assert_eq!(classify(b"set statement max_statement_time=5 for drop temporary table t"), TextKind::Temporary);
         for sql in [
             "UPDATE t SET a=1",
             "COMMIT",

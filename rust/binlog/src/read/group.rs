@@ -219,7 +219,7 @@ impl Assembler {
                 group.begun = true;
                 return self.end(event, Kind::XaEnd);
             }
-            TextKind::DropTemporary if !group.begun => {
+            TextKind::Temporary if !group.begun => {
                 group.begun = true;
                 return self.end(event, Kind::Empty);
             }
@@ -227,7 +227,7 @@ impl Assembler {
             | TextKind::ReleaseSavepoint
             | TextKind::RollbackTo(_)
             | TextKind::XaEnd
-            | TextKind::DropTemporary => {
+            | TextKind::Temporary => {
                 self.open_group(event)?;
             }
             TextKind::Nothing | TextKind::Refused(_) => {}

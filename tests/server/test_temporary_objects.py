@@ -1,4 +1,4 @@
-"""RENAME TABLE of temporary tables, which MariaDB logs as if they were others: PostgreSQL renames no table for it."""
+"""Statements about temporary tables and sequences that MariaDB logs: no table is renamed for them, and sequences are passed over."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from server.replay import run
-from server.version_servers import VersionServers, logged, make_version_servers
+from server.version_servers import VersionServers, logged, make_version_servers, replayed
 
 from tests.pg_databases import Database
 
@@ -40,3 +40,22 @@ def test_a_renamed_temporary_table_beside_no_other_one_changes_nothing(
     outcome = run(log, database.url)
     assert outcome.code == 0
     assert sorted(table for (table,) in database.sql("SELECT tablename FROM pg_tables WHERE schemaname = 'd'")) == ["u", "v"]
+
+
+@pytest.mark.parametrize("version", ["10.5", "11.8"])
+def test_r31_temporary_sequences_are_passed_over(
+    make_version_servers: VersionServers, tmp_path: Path, database: Database, version: str
+) -> None:
+    source, target = make_version_servers.source(version), make_version_servers.target(version)
+    statements = (
+        "CREATE TEMPORARY SEQUENCE s", "INSERT INTO t SELECT NEXTVAL(s) + 10", "CREATE OR REPLACE TEMPORARY SEQUENCE s",
+        "SET STATEMENT max_statement_time=5 FOR CREATE TEMPORARY SEQUENCE IF NOT EXISTS s", "START TRANSACTION", "INSERT INTO u VALUES (2)",
+        "CREATE TEMPORARY SEQUENCE s2 START WITH 7", "INSERT INTO u VALUES (NEXTVAL(s2))", "COMMIT", "DROP SEQUENCE s", "DROP SEQUENCE s2",
+        "CREATE TABLE d.table (a INT DEFAULT 3, value FLOAT)", "INSERT INTO d.table (value) VALUES (1.5)",
+    )  # fmt: skip
+    log = logged(source, tmp_path, *SETUP, *statements)
+    replayed(log, target)
+    queries = ("SELECT a FROM d.t ORDER BY a", "SELECT a FROM d.u ORDER BY a", "SELECT a, value FROM d.table")
+    assert [target.sql(query) for query in queries] == [source.sql(query) for query in queries] == [[(1,), (11,)], [(2,), (7,)], [(3, 1.5)]]
+    assert run(log, database.url).code == 0
+    assert [database.sql(query.replace("d.table", 'd."table"')) for query in queries] == [[(1,), (11,)], [(2,), (7,)], [(3, 1.5)]]
