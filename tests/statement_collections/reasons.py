@@ -52,6 +52,8 @@ REASONS = (
     Reason("DDL that is not understood", r"effect on the schema is not known", "DDL that is not understood"),
     Reason("a table of another definition in the target", r"differs from the log's", "tables of the same definition"),
     Reason("an insert without all columns", r"leaves out column", "inserts that do not carry every column"),
+    Reason("a stored generated column of the session's time zone or language", r"depends on the time zone or language",
+           "Generated columns that depend on the session"),
     Reason("a change that only the source can compute", r"only the source can compute|cannot follow exactly", "where the table has rows"),
     Reason("rows moved by whole partitions", r"changes rows without logging them", "take or move rows by whole partitions or files"),
     Reason("system versioning, periods and sequences", r"(?i)system.versioning|period|(?<!multibyte )sequence",
