@@ -181,6 +181,9 @@ class Advance:
                 name = self.catalog.stored(statement.name)
                 self.catalog.remove_database(name)
                 return [DropDatabase(name)]
+        for view in statement.views:
+            if view[0] or self.database:
+                self.catalog.put_view(*self._place(view), exists=not statement.what.startswith("drop"))
         return [Irrelevant(statement.what)]
 
     def _place(self, name: Name) -> tuple[str, str]:
@@ -236,6 +239,8 @@ class Advance:
 
     def _create_table(self, statement: CreateTableStatement) -> SchemaChange:
         database, name = place = self._place(statement.name)
+        if statement.if_not_exists and self.catalog.is_view(database, name):
+            return Irrelevant("a view has the name")
         if statement.if_not_exists and not self.catalog.is_absent(database, name):
             known = self.catalog.table(database, name)
             if known is not None:
@@ -394,6 +399,9 @@ class Advance:
     def _rename_named(self, old: Name, new: Name, if_exists: bool) -> list[SchemaChange]:
         place = self._place(old)
         if self.catalog.is_absent(*place):  # RENAME TABLE takes views too
+            if self.catalog.is_view(*place):
+                self.catalog.put_view(*place, exists=False)
+                self.catalog.put_view(*self._place(new), exists=True)
             return [Irrelevant("the table does not exist" if if_exists else "rename of a view")]
         if if_exists and self.catalog.table(*place) is None:
             return [self._unknown("RENAME TABLE IF EXISTS: whether the table existed is not known", place, self._place(new))]

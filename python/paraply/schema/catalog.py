@@ -51,6 +51,7 @@ class SchemaCatalog:
     _tables: dict[tuple[str, str], Table] = field(default_factory=dict, repr=False)
     _unknown: set[tuple[str, str]] = field(default_factory=set, repr=False)
     _absent: set[tuple[str, str]] = field(default_factory=set, repr=False)
+    _views: set[tuple[str, str]] = field(default_factory=set, repr=False)
     _complete_databases: set[str] = field(default_factory=set, repr=False)
     _spellings: Spellings = field(default_factory=Spellings, repr=False)
 
@@ -72,6 +73,7 @@ class SchemaCatalog:
             dict(self._tables),
             set(self._unknown),
             set(self._absent),
+            set(self._views),
             set(self._complete_databases),
             self._spellings,
         )
@@ -125,6 +127,7 @@ class SchemaCatalog:
         key = self._key(table.database, table.name)
         self._unknown.discard(key)
         self._absent.discard(key)
+        self._views.discard(key)
         self._tables[key] = table
         self._spellings.add(table)
 
@@ -134,6 +137,14 @@ class SchemaCatalog:
         self._tables.pop(key, None)
         self._unknown.discard(key)
         self._absent.add(key)
+
+    def is_view(self, database: str, name: str) -> bool:
+        """Return True if the log made a view of this name, which is still there."""
+        return self._key(database, name) in self._views
+
+    def put_view(self, database: str, name: str, *, exists: bool) -> None:
+        """Record that a view exists, or that it no longer does."""
+        (self._views.add if exists else self._views.discard)(self._key(database, name))
 
     def forget(self, database: str, name: str) -> None:
         """Make a table unknown (R13)."""
@@ -156,6 +167,7 @@ class SchemaCatalog:
         self._tables = {k: t for k, t in self._tables.items() if k[0] != key}
         self._unknown = {k for k in self._unknown if k[0] != key}
         self._absent = {k for k in self._absent if k[0] != key}
+        self._views = {k for k in self._views if k[0] != key}
         self.databases.pop(key, None)
         self._complete_databases.add(key)
 
@@ -172,6 +184,7 @@ class SchemaCatalog:
         self._unknown |= set(self._tables)
         self._tables.clear()
         self._absent.clear()
+        self._views.clear()
         self.databases.clear()
         self._complete_databases.clear()
         self.complete = self.lists_tables = False
@@ -208,7 +221,8 @@ class SchemaCatalog:
     def restore(self, before: SchemaCatalog) -> None:
         """Restore the state of an earlier copy."""
         self.databases, self._tables, self._unknown = before.databases, before._tables, before._unknown
-        self._absent, self._complete_databases, self.complete = before._absent, before._complete_databases, before.complete
+        self._absent, self._views = before._absent, before._views
+        self._complete_databases, self.complete = before._complete_databases, before.complete
         self.lower_case_table_names, self.lists_tables = before.lower_case_table_names, before.lists_tables
 
 

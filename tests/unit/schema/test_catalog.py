@@ -115,6 +115,32 @@ def test_a_renamed_view_leaves_the_tables_as_they_are(catalog: SchemaCatalog) ->
     assert advance(catalog, "rename table e.v to d.x") == [Irrelevant("rename of a view")]
 
 
+@pytest.mark.parametrize(
+    "made", ["create view v as select 1", "create or replace algorithm=merge definer=`view`@`%` sql security invoker view d.v as select 1"]
+)
+def test_a_view_has_its_name_where_a_table_is_made_if_there_is_none(catalog: SchemaCatalog, made: str) -> None:
+    statement = "create table if not exists {} (a int)"
+    advance(catalog, made)
+    before = list(catalog)
+    assert advance(catalog, statement.format("v")) == [Irrelevant("a view has the name")]
+    advance(catalog, "alter view v as select 2")
+    advance(catalog, "rename table v to w")
+    assert advance(catalog.copy(), statement.format("w")) == [Irrelevant("a view has the name")]
+    assert list(catalog) == before
+    assert [type(change) for change in advance(catalog, statement.format("v"))] == [CreateTable]
+    advance(catalog, "drop view if exists x, d.w")
+    assert [type(change) for change in advance(catalog, statement.format("w"))] == [CreateTable]
+
+
+@pytest.mark.parametrize(
+    "statement", ["create role view", "create definer=`view` procedure view() select 1", "drop trigger view", "create user view"]
+)
+def test_other_objects_may_have_the_name_view(catalog: SchemaCatalog, statement: str) -> None:
+    before = list(catalog)
+    assert [type(change) for change in advance(catalog, statement)] == [Irrelevant]
+    assert list(catalog) == before
+
+
 @pytest.mark.parametrize("statement", ["rename table t to u", "rename table t to tmp, t to w", "rename table t to w, u to w"])
 def test_r13_a_rename_that_only_a_temporary_table_explains_is_unknown(catalog: SchemaCatalog, statement: str) -> None:
     """MariaDB logs it, and nothing else of such a table."""

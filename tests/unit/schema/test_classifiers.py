@@ -31,7 +31,7 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     "XaStart": ("XA START X'61'", "XA BEGIN X'61'"),
     "XaEnd": ("XA END X'61'",),
     "XaFinish": ("XA COMMIT X'61' ONE PHASE", "XA ROLLBACK X'61'"),
-    "DropTemporary": ("DROP TEMPORARY TABLE t", "DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`"),
+    "Temporary": ("CREATE OR REPLACE TEMPORARY SEQUENCE s", "DROP TEMPORARY TABLE t", "DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`"),
     DDL: (
         "CREATE TABLE t (a INT)", CREATES_WITH_ROWS, "CREATE TABLE t (a INT) START /* a */ TRANSACTION /* b */",
         "CREATE TABLE t (a VARCHAR(9) DEFAULT 'START TRANSACTION') COMMENT ' START TRANSACTION'",
@@ -46,7 +46,7 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 #: Kinds that are a transaction of their own.
-WHOLE = {DDL, "XaFinish", "DropTemporary"}
+WHOLE = {DDL, "XaFinish", "Temporary"}
 CASES = [(kind, sql) for kind, statements in STATEMENTS.items() for sql in statements]
 
 

@@ -19,6 +19,7 @@ from paraply.schema.ddl.statements import (
     DropDatabaseStatement,
     DropTablesStatement,
     IrrelevantStatement,
+    Name,
     RenameTablesStatement,
     Statement,
     TableOptions,
@@ -158,7 +159,34 @@ def _other_object(cursor: Cursor, verb: str) -> IrrelevantStatement:
     word = cursor.token.upper
     if word not in OBJECTS:
         cursor.fail(f"an object that {verb.upper()} is known for")
-    return IrrelevantStatement(f"{verb} {word.lower()}")
+    return IrrelevantStatement(f"{verb} {word.lower()}", _views(cursor))
+
+
+def _views(cursor: Cursor) -> tuple[Name, ...]:
+    """Return the names of the views that CREATE or DROP is about; none for other objects.
+
+    >>> _views(Cursor("ALGORITHM=MERGE DEFINER=`a`@`%` SQL SECURITY DEFINER VIEW IF NOT EXISTS d.v AS SELECT 1", Rules()))
+    (('d', 'v'),)
+    >>> _views(Cursor("PROCEDURE p() CREATE VIEW v AS SELECT 1", Rules()))
+    ()
+    """
+    if cursor.token.upper not in ("VIEW", "ALGORITHM", "DEFINER", "SQL"):
+        return ()
+    while not cursor.accept("VIEW"):
+        if cursor.done or cursor.token.upper in ("TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE", "AS"):
+            return ()
+        if cursor.accept("DEFINER", "="):
+            cursor.next()  # an account may have any name
+        else:
+            cursor.next()
+    cursor.accept("IF", "NOT", "EXISTS") or cursor.accept("IF", "EXISTS")
+    names: list[Name] = []
+    while cursor.at_name:  # not ``table_name``, which counts as a table of the statement
+        first = cursor.name()
+        names.append((first, cursor.name()) if cursor.accept(".") else (None, first))
+        if not cursor.accept(","):
+            break
+    return tuple(names)
 
 
 def _rename(cursor: Cursor) -> Statement:

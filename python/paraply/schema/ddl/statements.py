@@ -193,9 +193,15 @@ class TruncateStatement:
 
 @dataclass(frozen=True, slots=True)
 class IrrelevantStatement:
-    """A statement that does not change tables."""
+    """A statement that does not change tables.
+
+    Attributes:
+        what: Verb and kind of object.
+        views: The views that it makes or drops.
+    """
 
     what: str
+    views: tuple[Name, ...] = ()
 
 
 Statement = (
