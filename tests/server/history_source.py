@@ -39,8 +39,8 @@ class HistoryPlace(SqlPlace):
         self.sql("RESET MASTER" if self.mariadb else "RESET BINARY LOGS AND GTIDS")
 
     def connections(self) -> list[int]:
-        """The server's numbers of all other connections of this user."""
-        where = "user=SUBSTRING_INDEX(USER(),'@',1) AND id<>CONNECTION_ID() AND command NOT LIKE 'Binlog Dump%'"
+        """The server's numbers of all other connections of this user that have logged in."""
+        where = "user=SUBSTRING_INDEX(USER(),'@',1) AND id<>CONNECTION_ID() AND command<>'Connect' AND command NOT LIKE 'Binlog Dump%'"
         return [row[0] for row in self.sql(f"SELECT id FROM information_schema.processlist WHERE {where}")]
 
     def kill(self, connection: int) -> None:
@@ -78,8 +78,8 @@ class PostgresHistoryPlace(PostgresPlace):
     """A PostgreSQL that histories are applied to."""
 
     def connections(self) -> list[int]:
-        """The server processes of all other connections to this database."""
-        select = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        """The server processes of all other connections to this database that have logged in."""
+        select = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'starting'"
         with psycopg.connect(self.url) as connection:
             return [row[0] for row in connection.execute(select)]
 
