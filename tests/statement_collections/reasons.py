@@ -52,6 +52,7 @@ REASONS = (
     Reason("DDL that is not understood", r"effect on the schema is not known", "DDL that is not understood"),
     Reason("a table of another definition in the target", r"differs from the log's", "tables of the same definition"),
     Reason("an insert without all columns", r"leaves out column", "inserts that do not carry every column"),
+    Reason("a cascade that is not in the log", r"the source does not log those", "which do not log these"),
     Reason("a stored generated column of the session's time zone or language", r"depends on the time zone or language",
            "Generated columns that depend on the session"),
     Reason("a change that only the source can compute", r"only the source can compute|cannot follow exactly", "where the table has rows"),

@@ -26,6 +26,8 @@ _RUNS = 60
 _OF_ITSELF = re.compile(r"has no counterpart in PostgreSQL|of engine \w+ are not those")
 #: Errors that say what is not taken, before anything of it is written.
 _REFUSALS = ("LogNotUnderstood", "SchemaMismatch", "TypeNotMapped", "ValueNotStorable")
+#: Likewise, of a class that also has errors which come from elsewhere.
+_REFUSED = re.compile(r"the source does not log those")
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ def replay_unit(unit: Unit, source: Source, target: Target) -> Result:
             break
         refused = _refused(taken, outcome.error)
         kind, message = outcome.error["class"], str(outcome.error["message"])
-        if refused is not None and kind in _REFUSALS:
+        if refused is not None and (kind in _REFUSALS or _REFUSED.search(message)):
             result.refused.append((refused.statement, message))
         else:
             result.different.append(f"exit code {outcome.code}: {kind}: {message} (at: {refused.statement if refused else None})")

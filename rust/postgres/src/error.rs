@@ -110,7 +110,7 @@ pub enum RenderError {
     /// A row whose change cascades to other tables, in a log that does not hold what the cascade changes (R15a).
     #[error(
         "a change of a row of {table} changes rows of other tables through foreign keys (CASCADE or SET NULL), and the \
-         source does not log those"
+         source does not log those; leave the tables out with a filter, or use a target of the log's family"
     )]
     UnloggedCascade {
         /// The parent table.
