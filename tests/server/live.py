@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pymysql
+from reader_view import differences, family_contents
 from server.command_process import Process
 from servers import sql_connect
 
@@ -29,6 +30,12 @@ def connect(url: str) -> pymysql.connections.Connection[pymysql.cursors.Cursor]:
         host=parts.hostname or "", port=parts.port or 3306, user=parts.username or "", password=parts.password or "",
         charset="utf8mb4", autocommit=False, connect_timeout=5,
     )  # fmt: skip
+
+
+def database_differences(source: str, target: str, *databases: str) -> list[str]:
+    """Return the differences of definitions and rows between two servers, given by their URLs."""
+    with contextlib.closing(connect(source)) as here, contextlib.closing(connect(target)) as there:
+        return differences(family_contents(here.cursor(), databases), family_contents(there.cursor(), databases))
 
 
 class Load:

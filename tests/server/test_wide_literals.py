@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from own_mysql import running_mysql
-from reader_view import differences, family_contents
-from server.live import connect
+from server.live import connect, database_differences
 from server.replay import applied
 from server.version_servers import VersionServers, make_version_servers
 from servers import LocalServer
@@ -45,12 +44,6 @@ def run_statements(url: str) -> None:
             connection.commit()
 
 
-def contents_differ(source: str, target: str) -> list[str]:
-    """Return the differences of definitions and rows."""
-    with contextlib.closing(connect(source)) as here, contextlib.closing(connect(target)) as there:
-        return differences(family_contents(here.cursor(), ["wide"]), family_contents(there.cursor(), ["wide"]))
-
-
 @pytest.fixture(scope="module")
 def mysql_source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalServer, Path]]:
     with running_mysql(["--log-bin-trust-function-creators=1"]) as server:
@@ -65,7 +58,7 @@ def test_r26_r33_statements_under_wide_literals_keep_their_gtids_on_mysql(mysql_
     source, log = mysql_source
     with running_mysql(["--log-bin-trust-function-creators=1"]) as target:
         applied(log, target.url, "--gtid", mode)
-        assert contents_differ(source.url, target.url) == []
+        assert database_differences(source.url, target.url, "wide") == []
 
 
 @pytest.mark.parametrize("version", ["10.5", "11.8"])
@@ -80,4 +73,4 @@ def test_r33_statements_under_wide_literals_are_the_sources_on_mariadb(
     run_statements(source.url)
     log = Path(shutil.copy(source.data / newest, tmp_path))
     applied(log, target.url)
-    assert contents_differ(source.url, target.url) == []
+    assert database_differences(source.url, target.url, "wide") == []
