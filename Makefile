@@ -58,7 +58,7 @@ test-python: build
 SHARE ?=
 
 test-slow: build ## Run the slow tests (many hours), or with SHARE=180 those of the day for about 180 seconds
-	PARAPLY_SLOW=$(if $(SHARE),share,1) PARAPLY_SLOW_SECONDS=$(SHARE) $(BIN)/python -m pytest --quiet -m slow
+	PARAPLY_SLOW=$(if $(SHARE),share,1) PARAPLY_SLOW_SECONDS=$(SHARE) $(BIN)/python -m pytest --quiet -m "slow or by_turns"
 
 # What pytest runs for it; everything without.
 COVERAGE_TESTS ?=
