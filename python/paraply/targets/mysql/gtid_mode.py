@@ -207,7 +207,7 @@ class _MySqlMode(GtidMode):
     def after_format(self) -> list[str]:
         """Return the statements after the log's format description was sent."""
         # The server leaves gtid_next undetermined after a format description.
-        return ["SET gtid_next='AUTOMATIC'"]
+        return [set_gtid()]
 
     def own_executed(self, connection: Connection) -> str:
         """Return the GTIDs that are applied according to the target's own GTID state."""

@@ -107,7 +107,7 @@ class StatementRunner:
         if context.mode.writes_progress:
             self._write_progress(block)
         elif context.mode.ddl_under_gtid:
-            query_all(connection, [f"SET gtid_next='{block.first_gtid}'", "START TRANSACTION", "COMMIT", "SET gtid_next='AUTOMATIC'"])
+            query_all(connection, [set_gtid(block.first_gtid), "START TRANSACTION", "COMMIT", set_gtid()])
         else:  # MariaDB logs no empty transaction, so that its binlog's position cannot hold it
             stored = context.store.read(connection)
             executed = read_executed([*stored.executed, str(context.ledger.executed() | block.gtids)], GtidSet)
