@@ -138,8 +138,8 @@ class Retention:
                 self._known = {uuid: str(GtidSet(received)) for uuid, received in known.items()}
         except (OSError, ValueError, TypeError, ParaplyError) as error:
             raise UsageError(
-                f"the list of replicas {path} cannot be read: {error}; mend it, or remove it when every replica has come again"
-                " without --keep-needed",
+                f"the list of replicas {path} cannot be read: {error}; mend it, or write it anew with the UUID of every replica, as in"
+                ' {"UUID": ""}, which keeps all files until each of them has come',
                 file=str(path),
             ) from None
         self._loaded = True

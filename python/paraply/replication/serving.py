@@ -182,11 +182,11 @@ class LogService:
                 renumbering.publish()
             if retention is not None:
                 retention.record_new(server)
-            if retention is not None and runtime.monotonic() >= next_look:
-                next_look = runtime.monotonic() + _RETENTION_SECONDS
-                for path in retention.apply(server, renumbering.kept_up_to if renumbering is not None else None):
-                    self._removed += 1
-                    self._report("removed", str(path))
+                if runtime.monotonic() >= next_look:
+                    next_look = runtime.monotonic() + _RETENTION_SECONDS
+                    for path in retention.apply(server, renumbering.kept_up_to if renumbering is not None else None):
+                        self._removed += 1
+                        self._report("removed", str(path))
             if self._status_seconds is not None and runtime.monotonic() >= next_status:
                 next_status = runtime.monotonic() + self._status_seconds
                 self._on_status(self.status())

@@ -393,22 +393,21 @@ class Advance:
                 raise DdlSyntaxError(f"{before[0]}.{before[1]} is renamed twice, so that one of the two is a temporary table")
             gone.add(before)
             gone.discard(after)
-            changes += self._rename_named(old, new, statement.if_exists)
+            changes += self._rename_named(before, after, statement.if_exists)
         return changes
 
-    def _rename_named(self, old: Name, new: Name, if_exists: bool) -> list[SchemaChange]:
-        place = self._place(old)
-        if self.catalog.is_absent(*place):  # RENAME TABLE takes views too
-            if self.catalog.is_view(*place):
-                self.catalog.put_view(*place, exists=False)
-                self.catalog.put_view(*self._place(new), exists=True)
+    def _rename_named(self, old: tuple[str, str], new: tuple[str, str], if_exists: bool) -> list[SchemaChange]:
+        if self.catalog.is_absent(*old):  # RENAME TABLE takes views too
+            if self.catalog.is_view(*old):
+                self.catalog.put_view(*old, exists=False)
+                self.catalog.put_view(*new, exists=True)
             return [Irrelevant("the table does not exist" if if_exists else "rename of a view")]
-        if if_exists and self.catalog.table(*place) is None:
-            return [self._unknown("RENAME TABLE IF EXISTS: whether the table existed is not known", place, self._place(new))]
-        known = self.catalog.table(*self._place(new))
-        if known is not None and known is not self.catalog.table(*place):
-            raise DdlSyntaxError(f"{known.database}.{known.name} exists, so that {place[0]}.{place[1]} is a temporary table")
-        return self._rename(place, self._place(new))
+        if if_exists and self.catalog.table(*old) is None:
+            return [self._unknown("RENAME TABLE IF EXISTS: whether the table existed is not known", old, new)]
+        known = self.catalog.table(*new)
+        if known is not None and known is not self.catalog.table(*old):
+            raise DdlSyntaxError(f"{known.database}.{known.name} exists, so that {old[0]}.{old[1]} is a temporary table")
+        return self._rename(old, new)
 
     def _rename_unknown(self, old: tuple[str, str], new: tuple[str, str]) -> list[SchemaChange]:
         """Make the children of an unknown renamed parent unknown too, because their foreign keys now refer to the new name."""
