@@ -151,8 +151,8 @@ class Transaction:
     def format(self) -> Format: ...
     def row_events(self) -> _Bytes:
         """Return its table maps and row events, joined, without checksums; for ``encode_transaction``."""
-    def write_set(self, catalog: Catalog, *, scheme: str = "fine") -> tuple[list[int], list[int], bool]:
-        """Return exclusive hashes, shared hashes, and True if the transaction is a barrier."""
+    def write_set(self, catalog: Catalog, *, scheme: str = "fine") -> TransactionKeys:
+        """Return the write set."""
 
 @final
 class ColumnInfo:
@@ -460,6 +460,27 @@ def format_statement(block: Block) -> bytes:
     """Return ``BINLOG '...'`` with the block's format description event."""
 
 @final
+class RenderedStatement:
+    """Statement that writes rows into PostgreSQL.
+
+    Attributes:
+        sql: The text.
+        rows: Number of rows that it must affect; -1 for any number.
+        table: The source's table.
+        prepared: Name of the prepared statement that it executes; None for other text.
+    """
+
+    def __new__(cls, sql: bytes, rows: int, table: str, prepared: str | None = None) -> Self: ...
+    @property
+    def sql(self) -> bytes: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def prepared(self) -> str | None: ...
+
+@final
 class PostgresRenderer:
     """Renderer of the rows of blocks as PostgreSQL DML."""
 
@@ -470,8 +491,8 @@ class PostgresRenderer:
     def uncomputed(table: Table) -> list[str]:
         """Return the generated columns of a table whose values are not computed where a row image lacks them."""
     def forget(self, database: str, table: str) -> None: ...
-    def render(self, block: Block, *, sets: bool) -> list[tuple[bytes, int, str, str | None]]:
-        """Return statements in order: SQL text, number of rows that it must affect, table, name of its prepared statement.
+    def render(self, block: Block, *, sets: bool) -> list[RenderedStatement]:
+        """Return the statements of a block, in order.
 
         Args:
             block: The block.
@@ -481,6 +502,26 @@ class PostgresRenderer:
         """Return the statement that prepares the one of this name, or None if there is none."""
     def set_repeated(self, database: str, table: str) -> None:
         """Count a set of a table that failed where its rows, one after the other, did not; after some, sets leave it out."""
+
+@final
+class SeriesEnd:
+    """End of a series of transactions.
+
+    Attributes:
+        done: Number of committed transactions.
+        committing: True if the COMMIT of the next one was sent and not answered.
+        results: Results of its statements from the guard on.
+        error: Its error, if there is one.
+    """
+
+    @property
+    def done(self) -> int: ...
+    @property
+    def committing(self) -> bool: ...
+    @property
+    def results(self) -> list[tuple[list[str], list[tuple[Any, ...]], int]]: ...
+    @property
+    def error(self) -> ParaplyError | None: ...
 
 @final
 class MySqlConnection:
@@ -512,9 +553,7 @@ class MySqlConnection:
 
         Raises ServerError, with ``code`` and ``sqlstate``, if the server reports an error.
         """
-    def commit_each(
-        self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int
-    ) -> tuple[int, bool, list[tuple[list[str], list[tuple[Any, ...]], int]], ParaplyError | None]:
+    def commit_each(self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int) -> SeriesEnd:
         """Run and commit transactions until one fails.
 
         Args:
@@ -523,10 +562,6 @@ class MySqlConnection:
             first: Number of statements before the guard in the first text.
             others: Number of statements before the guard in the other texts.
             epoch: Row that the guard must find.
-
-        Returns:
-            The number of committed transactions. For the next one: True if its COMMIT was sent and not answered, the results of its
-            statements from the guard on, and the error.
         """
     def apply_each(
         self,
@@ -848,6 +883,29 @@ class Catalog:
     def __len__(self) -> int: ...
 
 @final
+class ReaderStop:
+    """Transaction at which reading stopped.
+
+    Attributes:
+        file: Name of the file, as given.
+        offset: Offset of its first event.
+        gtid: Its GTID, if there is one.
+        committed_at: Commit time, microseconds since 1970, UTC.
+        included: True if it was still returned.
+    """
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def gtid(self) -> str | None: ...
+    @property
+    def committed_at(self) -> int | None: ...
+    @property
+    def included(self) -> bool: ...
+
+@final
 class LogReader:
     """Reader of the transactions of log files, in order.
 
@@ -898,8 +956,8 @@ class LogReader:
     @property
     def files(self) -> list[str]: ...
     @property
-    def stopped(self) -> tuple[str, int, str | None, int | None, bool] | None:
-        """Transaction at which reading stopped: file, offset, GTID, commit time, and True if it is still applied."""
+    def stopped(self) -> ReaderStop | None:
+        """Transaction at which reading stopped; None if it did not."""
     @property
     def begins(self) -> list[tuple[str, int]]:
         """File and offset of the starts of the last two transactions read; only with ``stop_position``, and in the log that it names."""
@@ -919,24 +977,130 @@ class LogReader:
 def own_table_names() -> list[str]:
     """Return the names of the tables in which paraply keeps its own state in MySQL and MariaDB."""
 
-def look_ahead(
-    paths: Sequence[str],
-    tables: TableFilter | None = None,
-) -> tuple[
-    list[tuple[str, int, tuple[int, int], str | None, str, bool, list[tuple[str, str]]]],
-    list[tuple[str, int, tuple[int, int], str | None, int, str, bytes]],
-    tuple[list[str], list[tuple[str, str]]],
-]:
-    """Return the parts of XA transactions that are prepared and ended apart (R35), and the row changes in statement format (R27), in order.
+@final
+class LoggedXaPart:
+    """Part of an XA transaction that is prepared and ended apart (R35).
 
-    Then come the databases and tables that the filter names and no event has; none of them if a file could not be read to its end.
-
-    For a part: file, offset, index of the file with the offset after the part, GTID, XID, True for an end (XA COMMIT or XA ROLLBACK), and
-    the tables of its row events. For a change: file, offset of its transaction, index of the file with the offset after the statement,
-    GTID, offset of the statement, the first table in the statement (else its first word), and its text. Damage ends the scan of a file
-    without an
-    error: the reader reports it.
+    Attributes:
+        file: Name of the file, as given.
+        offset: Start of the part.
+        end: Index of the file, and offset after the part.
+        gtid: Its GTID, if there is one.
+        xid: Name of the XA transaction.
+        ends: True for XA COMMIT and XA ROLLBACK, False for XA PREPARE.
+        tables: (database, table) pairs of its row events; an end has none.
     """
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def end(self) -> tuple[int, int]: ...
+    @property
+    def gtid(self) -> str | None: ...
+    @property
+    def xid(self) -> str: ...
+    @property
+    def ends(self) -> bool: ...
+    @property
+    def tables(self) -> list[tuple[str, str]]: ...
+
+@final
+class LoggedRowStatement:
+    """Row change in statement format (R27).
+
+    Attributes:
+        file: Name of the file, as given.
+        offset: Start of its transaction.
+        end: Index of the file, and offset after the statement.
+        gtid: GTID of its transaction, if there is one.
+        position: Start of the statement.
+        table: Name of the first table in the statement; else its first word.
+        sql: Text of the statement; empty after the first statements of many.
+    """
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def end(self) -> tuple[int, int]: ...
+    @property
+    def gtid(self) -> str | None: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def sql(self) -> bytes: ...
+
+@final
+class LookAhead:
+    """Facts of logs that must be known before anything is written.
+
+    Attributes:
+        xa_parts: Parts of XA transactions, in order.
+        statements: Row changes in statement format, in order.
+        unmatched_databases: Databases that the filter names and no event has; none if a file could not be read to its end.
+        unmatched_tables: Tables, with their databases, that the filter names and no event has.
+    """
+
+    @property
+    def xa_parts(self) -> list[LoggedXaPart]: ...
+    @property
+    def statements(self) -> list[LoggedRowStatement]: ...
+    @property
+    def unmatched_databases(self) -> list[str]: ...
+    @property
+    def unmatched_tables(self) -> list[tuple[str, str]]: ...
+
+def look_ahead(paths: Sequence[str], tables: TableFilter | None = None) -> LookAhead:
+    """Return the parts of XA transactions (R35), the row changes in statement format (R27), and the names of the filter that no event has.
+
+    Damage ends the scan of a file without an error: the reader reports it.
+
+    Args:
+        paths: The files, in order.
+        tables: The filter; None for all tables.
+    """
+
+@final
+class ServedEnd:
+    """End of a log that is served.
+
+    Attributes:
+        file: The newest file.
+        offset: Offset after its last whole transaction.
+        failure: Damage that ends the log; None if there is none.
+    """
+
+    @property
+    def file(self) -> Path: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def failure(self) -> str | None: ...
+
+@final
+class ServeNotice:
+    """Event of a server of logs.
+
+    Attributes:
+        at: Time, microseconds since 1970, UTC.
+        kind: ``replica``, ``ended``, ``refused`` or ``failed``.
+        address: The peer's address; empty for the log itself.
+        text: Description of the event.
+    """
+
+    @property
+    def at(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def address(self) -> str: ...
+    @property
+    def text(self) -> str: ...
 
 @final
 class LogServer:
@@ -992,8 +1156,8 @@ class LogServer:
         """True unless the log's first transaction has no GTID."""
     def files(self) -> list[tuple[int, Path]]:
         """Return the log files with their numbers, oldest first."""
-    def end(self) -> tuple[Path, int, str | None]:
-        """Return the newest file, the offset after its last whole transaction, and the damage that ends the log."""
+    def end(self) -> ServedEnd:
+        """Return the end of the log."""
     def check(self) -> None:
         """Raise the error of a damaged log.
 
@@ -1022,10 +1186,30 @@ class LogServer:
         """
     def totals(self) -> dict[str, int]:
         """Return the totals since the start."""
-    def take_notices(self) -> list[tuple[int, str, str, str]]:
-        """Return the events since the last call: time, kind, address and text."""
+    def take_notices(self) -> list[ServeNotice]:
+        """Return the events since the last call."""
     def stop(self) -> None:
         """End all connections and threads."""
+
+@final
+class RelayCut:
+    """Data that was removed from a relay log when it was opened.
+
+    Attributes:
+        file: The file.
+        position: End of its last whole transaction.
+        bytes: Number of bytes removed.
+        reason: Description of the damage.
+    """
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
 
 @final
 class RelayLog:
@@ -1052,8 +1236,8 @@ class RelayLog:
     def files(self) -> list[str]:
         """Files, oldest first; none before the first format description."""
     @property
-    def cut(self) -> tuple[str, int, int, str] | None:
-        """Data removed when the log was opened: file, end of its last whole transaction, number of bytes, reason."""
+    def cut(self) -> RelayCut | None:
+        """Data removed when the log was opened; None if there was none."""
     def status(self) -> RelayStatus:
         """Return the received transactions, as last published; never waits, and makes no other thread wait (R29)."""
     @property
@@ -1407,6 +1591,24 @@ def zstd_unpack(data: bytes) -> bytes:
     """
 
 @final
+class TransactionKeys:
+    """Write set of one transaction.
+
+    Attributes:
+        exclusive: Hashes of keys that it writes.
+        shared: Hashes of keys that it only depends on.
+        barrier: True if it waits for all before it, and all after it wait.
+    """
+
+    def __eq__(self, other: object, /) -> bool: ...
+    @property
+    def exclusive(self) -> list[int]: ...
+    @property
+    def shared(self) -> list[int]: ...
+    @property
+    def barrier(self) -> bool: ...
+
+@final
 class WriteSets:
     """Write sets of a batch."""
 
@@ -1414,8 +1616,8 @@ class WriteSets:
     @property
     def key_count(self) -> int:
         """Number of hashes of all transactions together."""
-    def items(self, index: int) -> tuple[list[int], list[int], bool]:
-        """Return exclusive hashes, shared hashes, and True if the transaction is a barrier."""
+    def items(self, index: int) -> TransactionKeys:
+        """Return the write set of a transaction of the batch."""
     @property
     def fallbacks(self) -> list[tuple[str, str, int]]:
         """Coarser write sets, as (reason, table, count)."""
@@ -1727,6 +1929,66 @@ class EventReader:
         """Return the next events; None at the end. An error is raised after the events before it."""
 
 @final
+class ChunkReport:
+    """Report of a chunk.
+
+    Attributes:
+        first: Position of its first transaction.
+        last: Position of its last transaction.
+        numbers: Count of numbers used.
+        barrier: Number of the last barrier.
+        rows: Its transactions, for ``chunk_numbers``.
+        edges: Uses of keys that other chunks may depend on, for each part of the keys.
+    """
+
+    @property
+    def first(self) -> int: ...
+    @property
+    def last(self) -> int: ...
+    @property
+    def numbers(self) -> int: ...
+    @property
+    def barrier(self) -> int: ...
+    @property
+    def rows(self) -> bytes: ...
+    @property
+    def edges(self) -> list[bytes]: ...
+
+@final
+class KeyAnswer:
+    """Dependencies of a chunk on the chunks before it, for one part of the keys.
+
+    Attributes:
+        base: Numbers used by the chunks before.
+        floor: Number of the last barrier before.
+        crossings: The dependencies.
+    """
+
+    @property
+    def base(self) -> int: ...
+    @property
+    def floor(self) -> int: ...
+    @property
+    def crossings(self) -> bytes: ...
+
+@final
+class PathLength:
+    """Length of the longest chain of dependencies.
+
+    Attributes:
+        transactions: Number of transactions.
+        barriers: Number of transactions that run alone.
+        steps: Steps of the longest chain.
+    """
+
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def barriers(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+
+@final
 class ChunkResolver:
     """Resolver of a chunk of a trace, which also reports the uses of keys that other chunks may depend on.
 
@@ -1743,12 +2005,8 @@ class ChunkResolver:
         Columns: ``position`` int64, ``role`` int8 (0 rows, 1 barrier, 2 local, 3 view change), ``write_set`` list<int64>, and optionally
             ``reads`` list<int64> and ``session`` int64.
         """
-    def finish(self) -> tuple[tuple[int, int, int, int], bytes, list[bytes]]:
-        """End the chunk and begin the next.
-
-        Returns:
-            First and last position, count of numbers used and number of the last barrier; the rows; the report for each part of the keys.
-        """
+    def finish(self) -> ChunkReport:
+        """End the chunk and begin the next; return its report."""
 
 @final
 class CriticalPath:
@@ -1757,16 +2015,23 @@ class CriticalPath:
     def __new__(cls) -> Self: ...
     def add(self, transactions: Any) -> None:
         """Add a record batch in order, with the columns of ``ChunkResolver``."""
-    def finish(self) -> tuple[int, int, int]:
-        """Return the numbers of transactions and barriers, and the steps of the longest chain; the next path begins."""
+    def finish(self) -> PathLength:
+        """End the path and begin the next; return its length."""
 
 @final
 class KeyResolver:
     """Finder of the dependencies across chunks, for one part of the keys."""
 
     def __new__(cls) -> Self: ...
-    def add(self, header: tuple[int, int, int, int], edges: bytes) -> tuple[int, int, bytes]:
-        """Add the report of the next chunk; return the arguments for ``chunk_numbers``.
+    def add(self, first: int, last: int, numbers: int, barrier: int, edges: bytes) -> KeyAnswer:
+        """Add the report of the next chunk; return its dependencies, for ``chunk_numbers``.
+
+        Args:
+            first: Position of its first transaction.
+            last: Position of its last transaction.
+            numbers: Count of numbers used.
+            barrier: Number of the last barrier.
+            edges: Its uses of keys, for this part.
 
         Raises:
             UsageError: Chunks overlap or arrive in the wrong order.
@@ -1777,7 +2042,7 @@ def chunk_numbers(rows: bytes, answers: Sequence[tuple[int, int, bytes]], collec
 
     Args:
         rows: Result of ``ChunkResolver.finish``.
-        answers: Results of ``KeyResolver.add`` for every part of the keys; empty if the chunk is the whole trace.
+        answers: Base, floor and crossings of each ``KeyAnswer``, one for every part of the keys; empty if the chunk is the whole trace.
         collections: Numbers after which a collection ran, ascending (R7).
 
     Returns:
@@ -1859,14 +2124,30 @@ class TransactionServer:
         """End all connections and threads."""
 
 @final
-class LogNumberer:
-    """Giver of new numbers to the transactions of a log that is served (R37); from ``LogServer.numberer``.
+class BegunFile:
+    """Log file that was begun.
 
-    A log file that was begun is a tuple: its number, its path, the number of its first transaction (None if the counters start over), and
-    the file of the source's log in which it begins (None if not known).
+    Attributes:
+        number: Its number.
+        path: Its path.
+        first_number: Number of its first transaction; None if the counters start over.
+        source_file: File of the source's log in which it begins; None if not known.
     """
 
-    def write(self, batch: TransactionBatch, write_sets: WriteSets) -> list[tuple[int, str, int | None, str | None]]:
+    @property
+    def number(self) -> int: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def first_number(self) -> int | None: ...
+    @property
+    def source_file(self) -> str | None: ...
+
+@final
+class LogNumberer:
+    """Giver of new numbers to the transactions of a log that is served (R37); from ``LogServer.numberer``."""
+
+    def write(self, batch: TransactionBatch, write_sets: WriteSets) -> list[BegunFile]:
         """Give numbers to the next transactions of the log, and let replicas have them.
 
         Returns:
@@ -1875,7 +2156,7 @@ class LogNumberer:
         Raises:
             LogError: A transaction has no numbers that could be changed, or the log cannot be read.
         """
-    def publish(self) -> list[tuple[int, str, int | None, str | None]]:
+    def publish(self) -> list[BegunFile]:
         """Let replicas have what is after the last transaction.
 
         Returns:
@@ -2008,6 +2289,34 @@ class Costs:
     def ddl_ns(self) -> int: ...
 
 @final
+class Predicted:
+    """Expected certification conflicts.
+
+    Attributes:
+        conflicts: Their number.
+        transactions: Number of transactions that were looked at.
+        keys: Keys with most conflicts, each with its number of them.
+    """
+
+    @property
+    def conflicts(self) -> float: ...
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def keys(self) -> list[tuple[int, float]]: ...
+
+@final
+class SpanLoad:
+    """Load of a span of time."""
+
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+@final
 class LogTotals:
     """Totals of a recorded log."""
 
@@ -2030,8 +2339,14 @@ class LogTotals:
     def whole_seconds(self) -> bool:
         """True if no commit time has a part of a second."""
     @property
-    def spans(self) -> tuple[int, int, list[tuple[int, int, int]]]:
-        """Start of the first span of time, length of each in microseconds, and transactions, rows and bytes of each."""
+    def spans_begin(self) -> int:
+        """Start of the first span of time, microseconds since 1970, UTC."""
+    @property
+    def span_length(self) -> int:
+        """Length of each span, microseconds."""
+    @property
+    def spans(self) -> list[SpanLoad]:
+        """Load of each span."""
 
 @final
 class NamedKey:
@@ -2083,8 +2398,8 @@ class LogRecorder:
         """Set the cause of conflicts over a key."""
     def totals(self) -> LogTotals:
         """Return the totals so far."""
-    def predicted(self, most: int) -> tuple[float, int, list[tuple[int, float]]]:
-        """Return the expected conflicts, the number of transactions that were looked at, and the keys with most conflicts."""
+    def predicted(self, most: int) -> Predicted:
+        """Return the expected certification conflicts, with the keys that have most of them."""
     def finish(self) -> Recording:
         """Return the recording; nothing can be added any more."""
 
@@ -2315,6 +2630,23 @@ class KeyCheck:
     def sql(self) -> bytes: ...
 
 @final
+class Dependent:
+    """Transaction that depends on undone ones.
+
+    Attributes:
+        index: Its index in the batch.
+        hashes: Hashes of some common keys.
+        unknown: True if its keys are not known.
+    """
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def hashes(self) -> list[int]: ...
+    @property
+    def unknown(self) -> bool: ...
+
+@final
 class DependentFinder:
     """Finder of the transactions that depend on undone ones (R38).
 
@@ -2324,10 +2656,8 @@ class DependentFinder:
     """
 
     def __new__(cls, tables: TableFilter | None = None, *, keep: bool = False) -> Self: ...
-    def observe(
-        self, batch: TransactionBatch, write_sets: WriteSets, catalog: Catalog, chosen: Set[int]
-    ) -> list[tuple[int, list[int], bool]]:
-        """Look at the next batch; return index, hashes of some common keys, and True if the keys are unknown, of each dependent.
+    def observe(self, batch: TransactionBatch, write_sets: WriteSets, catalog: Catalog, chosen: Set[int]) -> list[Dependent]:
+        """Look at the next batch; return its dependents.
 
         Args:
             batch: The transactions.

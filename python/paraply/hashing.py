@@ -50,8 +50,8 @@ def write_set(transaction: Transaction, tables: Iterable[Table] | Catalog, *, sc
     True
     """
     catalog = tables if isinstance(tables, Catalog) else catalog_of(tables)
-    exclusive, shared, barrier = transaction.write_set(catalog, scheme=scheme)
-    return WriteSet(tuple(exclusive), tuple(shared), barrier)
+    keys = transaction.write_set(catalog, scheme=scheme)
+    return WriteSet(tuple(keys.exclusive), tuple(keys.shared), keys.barrier)
 
 
 def catalog_of(tables: Iterable[Table]) -> Catalog:

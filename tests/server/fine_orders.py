@@ -43,10 +43,10 @@ def read_plan(log: Path, *, bytewise: bool = False) -> Plan:
         planned = planner.plan(item.batch, item.write_sets, merge=1, max_bytes=1 << 30, committed=0)
         assert len(planned) == item.transactions
         for index, block in enumerate(planned):
-            exclusive, shared, barrier = item.write_sets.items(index)
+            keys = item.write_sets.items(index)
             if block.kind == "dml":
                 blocks.append(block)
-                write_sets.append((frozenset(exclusive), frozenset(shared), barrier))
+                write_sets.append((frozenset(keys.exclusive), frozenset(keys.shared), keys.barrier))
             else:
                 assert not blocks, f"{block.kind} behind rows"
     number = {block.id: index for index, block in enumerate(blocks)}

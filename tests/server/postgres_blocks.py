@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from paraply._native import GtidSet
+from paraply._native import GtidSet, RenderedStatement
 from paraply.schema.model import Column, Key, KeyPart, Table
 
 SOURCE = "11111111-1111-1111-1111-111111111111"
@@ -73,8 +73,8 @@ class FakeRenderer:
     def forget(self, database: str, table: str) -> None:
         self.tables.pop((database, table), None)
 
-    def render(self, block: FakeBlock, *, sets: bool) -> list[tuple[bytes, int, str, str | None]]:
-        return [(*statement, None) for statement in block.statements]
+    def render(self, block: FakeBlock, *, sets: bool) -> list[RenderedStatement]:
+        return [RenderedStatement(*statement) for statement in block.statements]
 
     def preparation(self, name: str) -> bytes | None:
         return None

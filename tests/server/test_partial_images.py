@@ -87,8 +87,8 @@ def hashed(log: Path, scheme: str = "fine") -> tuple[dict[str, WriteSet], dict[t
     for item in feed:
         for index, transaction in enumerate(item.batch):
             if transaction.kind == "dml" and transaction.tables[0].startswith("ws_a."):
-                exclusive, shared, barrier = item.write_sets.items(index)
-                sets.append((set(exclusive), set(shared), barrier))
+                keys = item.write_sets.items(index)
+                sets.append((set(keys.exclusive), set(keys.shared), keys.barrier))
     assert len(sets) == len(CHANGES)
     return dict(zip(CHANGES, sets, strict=True)), {(reason, table): count for reason, table, count in feed.fallbacks}
 
@@ -158,5 +158,5 @@ def test_r13_tables_first_seen_in_the_middle_of_a_log_are_barriers(server: Logge
     for scheme in ("fine", "group"):
         feed = hashed_log([str(log)], scheme, None, bytewise=False)
         sets = [item.write_sets.items(n) for item in feed for n, change in enumerate(item.batch) if change.kind == "dml"]
-        assert [barrier for _, _, barrier in sets] == [True] * 3
+        assert [keys.barrier for keys in sets] == [True] * 3
         assert sorted(feed.fallbacks) == [("unknown table", f"ws_a.{table}", 1) for table in ("bare", "one", "two")]

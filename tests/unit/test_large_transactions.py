@@ -89,7 +89,7 @@ def test_r13_a_transaction_with_too_many_keys_is_a_barrier_and_its_reason_is_cou
         last = items(one_large, bounded=True)[-1]
         unbounded = items(one_large, bounded=False)[-1]
     sets = [last.write_sets.items(index) for index in range(len(last.batch))]
-    assert [(len(exclusive), barrier) for exclusive, _, barrier in sets] == [(0, True), (1, False)]
+    assert [(len(keys.exclusive), keys.barrier) for keys in sets] == [(0, True), (1, False)]
     assert [reason for reason, *_ in last.write_sets.fallbacks] == ["too many keys"]
     assert unbounded.write_sets.key_count == 2 * ROWS + 1
     assert not unbounded.write_sets.fallbacks

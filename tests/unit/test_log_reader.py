@@ -60,7 +60,8 @@ def test_r25_rows_of_what_was_applied_before_are_not_looked_at(demo_log: Path) -
             expected = whole[seen]
             assert (transaction.gtid, transaction.kind, transaction.tables) == (expected.gtid, expected.kind, expected.tables)
             if transaction.gtid in executed:
-                assert (transaction.rows, sets.items(index)) == (0, ([], [], False))
+                keys = sets.items(index)
+                assert (transaction.rows, keys.exclusive, keys.shared, keys.barrier) == (0, [], [], False)
             else:
                 assert (transaction.rows, sets.items(index)) == (expected.rows, expected.write_set(Catalog()))
             seen += 1

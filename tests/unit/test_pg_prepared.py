@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from paraply._native import RenderedStatement
 from paraply.targets.postgres.connection import StatementFailed
 from paraply.targets.postgres.errors import SqlError
 from paraply.targets.postgres.rows.prepared import PreparedStatements
-from paraply.targets.postgres.rows.renderer import Rendered
 
 
 class Server:
@@ -30,8 +30,8 @@ class Server:
         return f"PREPARE {name}".encode()
 
 
-def uses(*names: str | None) -> list[Rendered]:
-    return [(b"", 1, "d.t", name) for name in names]
+def uses(*names: str | None) -> list[RenderedStatement]:
+    return [RenderedStatement(b"", 1, "d.t", name) for name in names]
 
 
 def made(server: Server, most: int) -> PreparedStatements:

@@ -45,14 +45,13 @@ class Log:
             read += len(batch)
             yield batch, sets, stands
 
-    def _stand_in(self, ordinal: int, one: _native.Transaction, hashes: tuple[list[int], list[int], bool]) -> fakes.Transaction:
-        exclusive, shared, barrier = hashes
-        assert not barrier or one.kind != "dml"
-        self._exclusive.update(exclusive)
-        self._shared.update(shared)
+    def _stand_in(self, ordinal: int, one: _native.Transaction, keys: _native.TransactionKeys) -> fakes.Transaction:
+        assert not keys.barrier or one.kind != "dml"
+        self._exclusive.update(keys.exclusive)
+        self._shared.update(keys.shared)
         assert not self._exclusive & self._shared, "the stand-ins have no keys that are shared"
         return fakes.Transaction(
-            ordinal, tuple(map(str, exclusive)), kind=one.kind, gtid=one.gtid, bytes=one.bytes, rows=one.rows, server_id=one.server_id,
+            ordinal, tuple(map(str, keys.exclusive)), kind=one.kind, gtid=one.gtid, bytes=one.bytes, rows=one.rows, server_id=one.server_id,
             session=one.session, last_committed=one.last_committed, sequence_number=one.sequence_number, committed_us=one.committed_us,
         )  # fmt: skip
 

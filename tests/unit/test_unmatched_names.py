@@ -17,7 +17,8 @@ DATABASE = TABLE.partition(".")[0]
 
 
 def notes(filters: Filters, log: Path = LOG) -> str:
-    return "; ".join(unmatched_notes(filters, *look_ahead([str(log)], filters.native())[2]))
+    ahead = look_ahead([str(log)], filters.native())
+    return "; ".join(unmatched_notes(filters, ahead.unmatched_databases, ahead.unmatched_tables))
 
 
 def test_names_that_the_log_has_are_not_named() -> None:

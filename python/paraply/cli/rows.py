@@ -139,8 +139,8 @@ def nothing_found(paths: list[str], wanted: ChangeFilter, definitions: list[Tabl
         return
     yield "no row change of these logs meets the conditions; names and values are compared as in the log"
     if wanted.filters:
-        _, _, (databases, tables) = look_ahead(paths, wanted.filters.native())
-        yield from names_not_in_logs(wanted.filters, databases, tables)
+        ahead = look_ahead(paths, wanted.filters.native())
+        yield from names_not_in_logs(wanted.filters, ahead.unmatched_databases, ahead.unmatched_tables)
     yield from keys_not_found(paths, wanted, definitions)
 
 

@@ -47,8 +47,8 @@ def unused_names(paths: Sequence[str], filters: Filters) -> list[str]:
     """Return notes about names of the filters that nothing in the logs has."""
     if not filters:
         return []
-    _, _, unmatched = look_ahead(paths, filters.native())
-    return unmatched_notes(filters, *unmatched)
+    ahead = look_ahead(paths, filters.native())
+    return unmatched_notes(filters, ahead.unmatched_databases, ahead.unmatched_tables)
 
 
 def _drops_database(statement: Statement, transaction: Transaction, filters: Filters) -> bool:

@@ -142,7 +142,7 @@ class StopFinder:
         except ParaplyError:  # the run itself reports the error
             return
         if (stopped := reader.stopped) is not None:
-            file, offset, _, _, included = stopped
-            if included and last is not None:
+            file, offset = stopped.file, stopped.offset
+            if stopped.included and last is not None:
                 file, offset = last.file, last.end_offset
             self._estimate.stops_at(file, offset)

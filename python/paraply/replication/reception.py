@@ -96,7 +96,7 @@ class Reception:
         with locked_relay_log(options.relay_folder):
             relay = self._relay = RelayLog(options.relay_folder, max_bytes=options.relay_file_bytes)
             if (cut := relay.cut) is not None:
-                self._remarks.warn(words_of_cut(*cut[:3]))
+                self._remarks.warn(words_of_cut(cut.file, cut.position, cut.bytes))
             if by_gtid and options.start_after:
                 relay.hold(parse_gtids(options.start_after))
             receiver = self._receiver = Receiver(

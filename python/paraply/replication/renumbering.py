@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from paraply._native import LogServer
+    from paraply._native import BegunFile, LogServer
 
 __all__ = ["RenumberOptions", "Renumbering"]
 
@@ -128,9 +128,9 @@ class Renumbering:
         else:
             self._numberer.end(f"no new numbers after this: {error}" if error is not None else None)
 
-    def _keep(self, begun: Iterable[tuple[int, str, int | None, str | None]]) -> None:
+    def _keep(self, begun: Iterable[BegunFile]) -> None:
         """Keep the tables at the start of files; those of a relay log, whose older files are removed one day."""
-        for number, path, next_number, source_file in begun:
+        for file in begun:
             if self._states is not None:
-                self._states.keep(path, TableState.of(self._schema, next_number, source_file))
-            self.kept_up_to = number
+                self._states.keep(file.path, TableState.of(self._schema, file.first_number, file.source_file))
+            self.kept_up_to = file.number

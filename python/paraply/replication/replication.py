@@ -129,7 +129,7 @@ class Replication:
             relay = RelayLog(self._options.relay_folder, max_bytes=self._options.relay_file_bytes)
             self._relay = relay
             if (cut := relay.cut) is not None:
-                self._remarks.warn(words_of_cut(*cut[:3]))
+                self._remarks.warn(words_of_cut(cut.file, cut.position, cut.bytes))
             plan = self._plan(source, by_gtid=by_gtid)
             progress = self._reached("target", lambda: self._progress(plan))
             self._check_place(relay, progress, by_gtid=by_gtid)

@@ -150,7 +150,7 @@ class LogService:
         if server is None:
             return {"address": None, "replicas": []}
         host, port = server.address
-        file, end, failure = server.end()
+        end = server.end()
         replicas = [{**replica, "received": _text(replica["received"])} for replica in server.replicas()]
         for replica in replicas:
             del replica["log_number"], replica["received_before"], replica["recorded"]
@@ -158,9 +158,9 @@ class LogService:
             "address": f"{host}:{port}",
             "gtids": server.has_gtids,
             "files": len(server.files()),
-            "newest_file": str(file),
-            "end": end,
-            "failure": failure,
+            "newest_file": str(end.file),
+            "end": end.offset,
+            "failure": end.failure,
             "removed_files": self._removed,
             **server.totals(),
             "replicas": replicas,
@@ -190,14 +190,14 @@ class LogService:
             if self._status_seconds is not None and runtime.monotonic() >= next_status:
                 next_status = runtime.monotonic() + self._status_seconds
                 self._on_status(self.status())
-            if server.end()[2] is not None and not server.replicas():
+            if server.end().failure is not None and not server.replicas():
                 if renumbering is not None and renumbering.failure is not None:
                     raise renumbering.failure
                 server.check()
 
     def _pass_on(self, server: LogServer) -> None:
-        for at, kind, address, text in server.take_notices():
-            self._on_event(Event(at, kind, address, text))
+        for notice in server.take_notices():
+            self._on_event(Event(notice.at, notice.kind, notice.address, notice.text))
 
     def _report(self, kind: str, text: str) -> None:
         self._on_event(Event(int(runtime.now() * 1e6), kind, "", text))

@@ -141,8 +141,7 @@ def number_alone(batches: Iterable[pa.RecordBatch], group: bool, collections: li
     resolver = ChunkResolver(0, shared_counts_as_exclusive=group)
     for batch in batches:
         resolver.add(batch)
-    _, rows, _ = resolver.finish()
-    yield chunk_numbers(rows, [], collections)
+    yield chunk_numbers(resolver.finish().rows, [], collections)
 
 
 @reporting
@@ -169,16 +168,16 @@ def resolve_chunks(batches: Iterable[pa.RecordBatch], parts: int, group: bool, c
 
 def report(resolver: ChunkResolver, parts: int) -> pa.RecordBatch:
     """Return the packed bytes of a chunk: one row for each part of the keys, and one with its transactions."""
-    (first, last, numbers, barrier), rows, edges = resolver.finish()
+    found = resolver.finish()
     count = parts + 1
     columns = [
-        pa.array([*range(parts), first % parts], pa.int32()),
-        pa.array([first] * count, pa.int64()),
+        pa.array([*range(parts), found.first % parts], pa.int32()),
+        pa.array([found.first] * count, pa.int64()),
         pa.array([EDGES] * parts + [ROWS], pa.int8()),
-        pa.array([last] * count, pa.int64()),
-        pa.array([numbers] * count, pa.int64()),
-        pa.array([barrier] * count, pa.int64()),
-        pa.array([*edges, rows], pa.binary()),
+        pa.array([found.last] * count, pa.int64()),
+        pa.array([found.numbers] * count, pa.int64()),
+        pa.array([found.barrier] * count, pa.int64()),
+        pa.array([*found.edges, found.rows], pa.binary()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=REPORT_SCHEMA)
 
@@ -195,9 +194,8 @@ def resolve_keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 continue
             if row["part"] != current:
                 resolver, current = KeyResolver(), row["part"]
-            header = (row["chunk"], row["last"], row["numbers"], row["barrier"])
-            base, floor, crossings = resolver.add(header, row["payload"])
-            answers.append((row["chunk"], EDGES, row["part"], base, floor, crossings))
+            found = resolver.add(row["chunk"], row["last"], row["numbers"], row["barrier"], row["payload"])
+            answers.append((row["chunk"], EDGES, row["part"], found.base, found.floor, found.crossings))
         columns = [pa.array(column, field.type) for column, field in zip(zip(*answers, strict=True), ANSWER_SCHEMA, strict=False)]
         if columns:
             yield pa.RecordBatch.from_arrays(columns, schema=ANSWER_SCHEMA)

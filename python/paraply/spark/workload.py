@@ -161,7 +161,8 @@ def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def measured(path: CriticalPath, window: int, first: int, last: int) -> pa.RecordBatch:
     """Return one window as a batch."""
-    transactions, barriers, steps = path.finish()
-    row = [window, first, last, transactions, barriers, steps, transactions / steps if steps else 0.0]
+    length = path.finish()
+    parallelism = length.transactions / length.steps if length.steps else 0.0
+    row = [window, first, last, length.transactions, length.barriers, length.steps, parallelism]
     columns = [pa.array([value], field.type) for value, field in zip(row, WINDOW_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=WINDOW_SCHEMA)

@@ -120,8 +120,8 @@ def choose(paths: Sequence[str], options: UndoOptions) -> Choice:
     if options.transactions is not None and (missing := options.transactions.missing(choice.gtids)):
         raise UsageError(f"these logs do not hold {missing}: name the logs from the first of these transactions on")
     if options.tables is not None:
-        _, _, unmatched = look_ahead(list(paths), options.tables)
-        if notes := names_not_in_logs(Filters(), *unmatched):
+        ahead = look_ahead(list(paths), options.tables)
+        if notes := names_not_in_logs(Filters(), ahead.unmatched_databases, ahead.unmatched_tables):
             raise UsageError(f"{'; '.join(notes)}; nothing was changed")
     if choice.first is None:
         raise UsageError("these logs hold no transaction of that time that changed rows of the chosen tables")

@@ -96,16 +96,16 @@ def find_dependents(
     def visit(batch: TransactionBatch, begun: int, sets: WriteSets, catalog: Catalog) -> None:
         marks = choice.marks[begun : begun + len(batch)]
         chosen = {index for index, mark in enumerate(marks) if mark == CHOSEN}
-        for index, hashes, unknown in finder.observe(batch, sets, catalog, chosen):
-            transaction = batch[index]
-            if unknown:
+        for dependent in finder.observe(batch, sets, catalog, chosen):
+            transaction = batch[dependent.index]
+            if dependent.unknown:
                 raise _unknown(transaction)
             if transaction.kind != "dml":
                 raise _no_rows_alone(transaction)
             named = len(report.dependents) < NAMED
-            report.add_dependent(_dependent(transaction, catalog, hashes if named else []))
+            report.add_dependent(_dependent(transaction, catalog, dependent.hashes if named else []))
             if options.dependents == "include":
-                choice.marks[begun + index] = WHOLE
+                choice.marks[begun + dependent.index] = WHOLE
 
     try:
         ChosenFeed(paths, choice, options, tables, "fine", visit).run(on_progress)

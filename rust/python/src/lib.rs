@@ -28,7 +28,7 @@ mod _native {
     use crate::analysis::recording::{PyRecording, PySetup};
     #[pymodule_export]
     use crate::analysis::results::{
-        PyChain, PyCosts, PyLoss, PyOutcome, PyRecordedTransaction, PyScheduleSlot, PyTotals,
+        PyChain, PyCosts, PyLoss, PyOutcome, PyPredicted, PyRecordedTransaction, PyScheduleSlot, PySpanLoad, PyTotals,
     };
     #[pymodule_export]
     use crate::cpu::{spend_cpu, stage_cpu};
@@ -44,9 +44,9 @@ mod _native {
     #[pymodule_export]
     use crate::log::head::{PyLogHead, log_gtids, log_head};
     #[pymodule_export]
-    use crate::log::look_ahead::look_ahead;
+    use crate::log::look_ahead::{PyLoggedRowStatement, PyLoggedXaPart, PyLookAhead, look_ahead};
     #[pymodule_export]
-    use crate::log::reader::PyLogReader;
+    use crate::log::reader::{PyLogReader, PyReaderStop};
     #[pymodule_export]
     use crate::log::selection::{PyLogScan, PySelection, scan_log};
     #[pymodule_export]
@@ -62,7 +62,7 @@ mod _native {
     #[pymodule_export]
     use crate::log::unpack::{PyUnpacker, zstd_pack, zstd_unpack};
     #[pymodule_export]
-    use crate::log::write_sets::PyWriteSets;
+    use crate::log::write_sets::{PyTransactionKeys, PyWriteSets};
     #[pymodule_export]
     use crate::plan::block::{PyBlock, PyBlockSums};
     #[pymodule_export]
@@ -74,11 +74,13 @@ mod _native {
     #[pymodule_export]
     use crate::plan::ledger::{PyLedger, progress_text, raise_position};
     #[pymodule_export]
-    use crate::plan::numberer::PyLogNumberer;
+    use crate::plan::numberer::{PyBegunFile, PyLogNumberer};
     #[pymodule_export]
     use crate::plan::planner::PyPlanner;
     #[pymodule_export]
-    use crate::plan::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};
+    use crate::plan::resolver::{
+        PyChunkReport, PyChunkResolver, PyCriticalPath, PyKeyAnswer, PyKeyResolver, PyPathLength, chunk_numbers,
+    };
     #[pymodule_export]
     use crate::plan::single_rows::{PyRowEvents, PySingleRow, row_events, single_rows};
     #[pymodule_export]
@@ -92,7 +94,7 @@ mod _native {
     #[pymodule_export]
     use crate::rows::decoder::{PyRowDecoder, row_schema};
     #[pymodule_export]
-    use crate::rows::dependents::PyDependentFinder;
+    use crate::rows::dependents::{PyDependent, PyDependentFinder};
     #[pymodule_export]
     use crate::rows::encode::{encode_rows, encode_statement, encode_transaction, encode_view_change};
     #[pymodule_export]
@@ -114,19 +116,19 @@ mod _native {
     #[pymodule_export]
     use crate::servers::dump::PyDump;
     #[pymodule_export]
-    use crate::servers::mysql::PyMySqlConnection;
+    use crate::servers::mysql::{PyMySqlConnection, PySeriesEnd};
     #[pymodule_export]
-    use crate::servers::postgres::PyPostgresRenderer;
+    use crate::servers::postgres::{PyPostgresRenderer, PyRenderedStatement};
     #[pymodule_export]
     use crate::servers::references::{PyReferenceCheck, PyReferenceChecker};
     #[pymodule_export]
-    use crate::servers::relay::{PyRelayLog, PyRelayStatus, purge_relay_log, relay_event, relay_format};
+    use crate::servers::relay::{PyRelayCut, PyRelayLog, PyRelayStatus, purge_relay_log, relay_event, relay_format};
     #[pymodule_export]
     use crate::servers::replica::PyReplicaConnection;
     #[pymodule_export]
     use crate::servers::row_ends::PyRowEnds;
     #[pymodule_export]
-    use crate::servers::serve::PyLogServer;
+    use crate::servers::serve::{PyLogServer, PyServeNotice, PyServedEnd};
     #[pymodule_export]
     use crate::servers::transaction_server::PyTransactionServer;
 }

@@ -145,6 +145,17 @@ class Catalog:
         self.remove(database, name)
 
 
+@dataclass
+class ReaderStop:
+    """Transaction at which reading stopped."""
+
+    file: str
+    offset: int
+    gtid: str | None
+    committed_at: int | None
+    included: bool
+
+
 class LogReader:
     """Reads ``logs[path]``; an exception in the list is raised behind what stands before it."""
 
@@ -153,7 +164,7 @@ class LogReader:
 
     def __init__(self, paths: Sequence[str], *, stop_time: int | None = None, **_: Any) -> None:
         self._stop_time = stop_time
-        self.stopped: tuple[str, int, str | None, int | None, bool] | None = None
+        self.stopped: ReaderStop | None = None
         self._items = [item for path in paths for item in self.logs.get(path, [])]
         self._next = 0
 
@@ -171,7 +182,7 @@ class LogReader:
                     break
                 raise item
             if self._stop_time is not None and (item.committed_us or 0) >= self._stop_time:
-                self.stopped = (item.file, item.offset, item.gtid, item.committed_us, False)
+                self.stopped = ReaderStop(item.file, item.offset, item.gtid, item.committed_us, included=False)
                 self._next = len(self._items)
                 break
             self._next += 1
@@ -363,8 +374,18 @@ def log_head(path: str) -> LogHead:
     return LogHead()
 
 
-def look_ahead(*_: Any) -> tuple[list[Any], list[Any], tuple[list[str], list[tuple[str, str]]]]:
-    return [], [], ([], [])
+@dataclass
+class LookAhead:
+    """Facts of logs that have nothing to tell before anything is written."""
+
+    xa_parts: list[Any] = field(default_factory=list)
+    statements: list[Any] = field(default_factory=list)
+    unmatched_databases: list[str] = field(default_factory=list)
+    unmatched_tables: list[tuple[str, str]] = field(default_factory=list)
+
+
+def look_ahead(*_: Any) -> LookAhead:
+    return LookAhead()
 
 
 class TableFilter:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraply._extras import require_extra
-from paraply._native import Catalog, LogReader, LogRecorder, LogTotals, Recording, name_keys
+from paraply._native import Catalog, LogReader, LogRecorder, LogTotals, Predicted, Recording, name_keys
 from paraply.analysis.verify import server_version
 from paraply.errors import UsageError
 from paraply.logs.feed import Feed, FeedLimits, FeedRules
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from paraply._native import Costs, TransactionBatch, WriteSets
     from paraply.analysis.analyze.names import KeyNames
 
-__all__ = ["TRACE_COLUMNS", "Predicted", "Recorded", "is_trace", "record_logs", "record_trace", "recorded"]
+__all__ = ["TRACE_COLUMNS", "Recorded", "is_trace", "record_logs", "record_trace", "recorded"]
 
 _LIMITS = FeedLimits(batch_bytes=4 << 20, queue_batches=4, queue_bytes=16 << 20)
 _MOST_PREDICTED = 64
@@ -42,15 +42,6 @@ TRACE_COLUMNS = (
     "barrier",
 )
 """Columns of a trace that are recorded, as far as it has them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """Expected certification conflicts: their number, the transactions looked at, and the keys with most of them."""
-
-    conflicts: float
-    transactions: int
-    keys: list[tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +155,5 @@ def record_trace(
 
 def recorded(recorder: LogRecorder, fallbacks: list[tuple[str, str, int]], files: int) -> Recorded:
     """Return the record."""
-    predicted = Predicted(*recorder.predicted(_MOST_PREDICTED))
-    totals = recorder.totals()
+    predicted, totals = recorder.predicted(_MOST_PREDICTED), recorder.totals()
     return Recorded(recorder.finish(), totals, predicted, fallbacks, files)

@@ -180,11 +180,11 @@ def totals_of(recorded: Recorded) -> Totals:
 
 def over_time(found: LogTotals) -> OverTime | None:
     """Return the source's load over time; None for a log without times."""
-    begin, length, spans = found.spans
+    spans = found.spans
     if found.times is None or not spans:
         return None
-    transactions, rows, size = zip(*spans, strict=True)
-    return OverTime(moment(begin), length / 1e6, transactions, rows, size)
+    transactions, rows = tuple(span.transactions for span in spans), tuple(span.rows for span in spans)
+    return OverTime(moment(found.spans_begin), found.span_length / 1e6, transactions, rows, tuple(span.bytes for span in spans))
 
 
 def moment(microseconds: int) -> str:

@@ -43,6 +43,6 @@ def before_stop(options: Options, parts: Sequence[P]) -> list[P]:
     stopped = reader.stopped
     if stopped is None:
         return list(parts)
-    at, included = (options.paths.index(stopped[0]), stopped[1]), bool(stopped[4])
+    at = options.paths.index(stopped.file), stopped.offset
     places = [(part, (options.paths.index(part.file), part.offset)) for part in parts]
-    return [part for part, place in places if place < at or (place == at and included)]
+    return [part for part, place in places if place < at or (place == at and stopped.included)]

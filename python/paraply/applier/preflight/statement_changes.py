@@ -14,7 +14,7 @@ from paraply.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from paraply._native import GtidSet
+    from paraply._native import GtidSet, LoggedRowStatement
     from paraply.applier.options import Options
 
 __all__ = ["RowStatement", "StatementChanges", "count_statements"]
@@ -45,6 +45,11 @@ class RowStatement:
     position: int
     table: str
     sql: bytes
+
+    @classmethod
+    def of(cls, found: LoggedRowStatement) -> RowStatement:
+        """Return a change that a scan of the logs found."""
+        return cls(found.file, found.offset, found.end, found.gtid, found.position, found.table, found.sql)
 
     @property
     def text(self) -> str:

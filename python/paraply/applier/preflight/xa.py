@@ -16,7 +16,7 @@ from paraply.targets.xid import canonical_xid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply._native import GtidSet
+    from paraply._native import GtidSet, LoggedXaPart
     from paraply.applier.options import Options
     from paraply.logs.transaction_set import TransactionSet
 
@@ -45,6 +45,11 @@ class XaFound:
     ends: bool
     tables: Sequence[tuple[str, str]] = ()
 
+    @classmethod
+    def of(cls, part: LoggedXaPart) -> XaFound:
+        """Return a part that a scan of the logs found."""
+        return cls(part.file, part.offset, part.end, part.gtid, part.xid, part.ends, part.tables)
+
     @property
     def name(self) -> str:
         """XID in canonical form, for comparison.
@@ -67,14 +72,14 @@ def find_ahead(
     """
     from paraply._native import look_ahead
 
-    parts, statements, unmatched = look_ahead(paths, filters.native() if filters else None)
-    notes = unmatched_notes(filters, *unmatched)
+    ahead = look_ahead(paths, filters.native() if filters else None)
+    notes = unmatched_notes(filters, ahead.unmatched_databases, ahead.unmatched_tables)
     if renames and not filters.includes:  # else a filter has each of these names
         renamed = Filters(tuple(old for old, _ in renames.databases), tuple(old for old, _ in renames.tables))
-        _, _, (databases, tables) = look_ahead(paths, renamed.native())
-        names = [*databases, *(".".join(table) for table in tables)]
+        unused = look_ahead(paths, renamed.native())
+        names = [*unused.unmatched_databases, *(".".join(table) for table in unused.unmatched_tables)]
         notes += [f"the renames name nothing that these logs have: {', '.join(names)}"] if names else []
-    return [XaFound(*part) for part in parts], [RowStatement(*found) for found in statements], notes
+    return list(map(XaFound.of, ahead.xa_parts)), list(map(RowStatement.of, ahead.statements)), notes
 
 
 def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None) -> None:

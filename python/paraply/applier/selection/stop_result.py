@@ -31,7 +31,10 @@ def stop_place(reader: LogReader | None, stop: StopPoint | None) -> StopPlace | 
         stop: The requested stop.
     """
     stopped = reader.stopped if reader is not None else None
-    return None if stopped is None else StopPlace(*stopped, asked=stop.text if stop is not None else "")
+    if stopped is None:
+        return None
+    asked = stop.text if stop is not None else ""
+    return StopPlace(stopped.file, stopped.offset, stopped.gtid, stopped.committed_at, stopped.included, asked)
 
 
 def check_result(options: Options, start: Start, run: RunState, reader: LogReader | None) -> None:

@@ -202,7 +202,7 @@ class LiveApplier:
 
     def _entry(self, transaction: Transaction) -> LogEntry:
         statement = next(iter(transaction.statements), None)
-        exclusive, shared, _ = transaction.write_set(self._store.definitions.catalog, scheme="group")
+        keys = transaction.write_set(self._store.definitions.catalog, scheme="group")
         return LogEntry(
             transaction.gtid or "",
             transaction.kind,
@@ -210,7 +210,7 @@ class LiveApplier:
             0,
             transaction.server_id,
             transaction.session,
-            (*exclusive, *shared),
+            (*keys.exclusive, *keys.shared),
             statement=None if statement is None else decode_statement(statement, mariadb=False, file=transaction.file),
             database="" if statement is None else statement.database,
             rows=transaction.row_events(),

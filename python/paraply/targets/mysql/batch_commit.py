@@ -22,9 +22,9 @@ from paraply.targets.mysql.rows.sequences import row_statements
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply._native import Block
+    from paraply._native import Block, SeriesEnd
     from paraply.targets.mysql.context import MySqlContext
-    from paraply.targets.mysql.sql import Connection, Result
+    from paraply.targets.mysql.sql import Connection
 
 __all__ = ["apply_and_commit"]
 
@@ -154,11 +154,11 @@ def _with_commits(context: MySqlContext, session: BlockSession, blocks: Sequence
     session.leaves(context.mode.end())
     context.sessions.note(blocks[: len(texts)], session.connection_id)
     first, others = context.mode.statements_before
-    done, committing, results, error = session.raw.commit_each(texts, 2, first, others, context.epoch)
-    context.ledger.acknowledge_all(blocks[:done], session.slot)
-    if done == len(texts):
-        return BatchOutcome(done)
-    return BatchOutcome(done, _text_error(context, session, blocks[done], results, error, committing=committing), committing)
+    end = session.raw.commit_each(texts, 2, first, others, context.epoch)
+    context.ledger.acknowledge_all(blocks[: end.done], session.slot)
+    if end.done == len(texts):
+        return BatchOutcome(end.done)
+    return BatchOutcome(end.done, _text_error(context, session, blocks[end.done], end), end.committing)
 
 
 def _texts(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> list[bytes]:
@@ -179,19 +179,18 @@ def _texts(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]
     return texts
 
 
-def _text_error(
-    context: MySqlContext, session: BlockSession, block: Block, results: list[Result], error: ParaplyError | None, *, committing: bool
-) -> ParaplyError:
+def _text_error(context: MySqlContext, session: BlockSession, block: Block, end: SeriesEnd) -> ParaplyError:
     """Return the error of a block of a batch that is not known to be committed."""
-    if error is None and (committing or len(results) < 2):
+    error = end.error
+    if error is None and (end.committing or len(end.results) < 2):
         error = TemporaryFailure("interrupted: not all statements of a text were run")
     if error is None:
         try:
-            context.store.checked(results, context.epoch, session.raw, at=0)
+            context.store.checked(end.results, context.epoch, session.raw, at=0)
         except ParaplyError as found:
             error = found
         else:
             error = TemporaryFailure("interrupted: the epoch was not found")
     if isinstance(error, ConnectionLost):
         return error
-    return session.uncommitted(error, block) if committing else session.explained(error, block)
+    return session.uncommitted(error, block) if end.committing else session.explained(error, block)

@@ -30,11 +30,10 @@ from paraply.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from paraply._native import Block
+    from paraply._native import Block, RenderedStatement
     from paraply.schema.model import Table
     from paraply.targets.conflicts import Conflict
     from paraply.targets.postgres.definitions import PgContext
-    from paraply.targets.postgres.rows.renderer import Rendered
     from paraply.targets.two_phase import Branch
 
 __all__ = ["PostgresSession"]
@@ -112,7 +111,7 @@ class PostgresSession:
         """Apply the rows of a part in a separate transaction and prepare it."""
         branches = self._context.branches
 
-        def begin(rendered: Sequence[Rendered]) -> None:
+        def begin(rendered: Sequence[RenderedStatement]) -> None:
             epoch = self._connection.run(branches.begin())[-1]
             self._context.channel.check(1 if epoch.get_value(0, 0) == b"t" else 0)
             self._send([], rendered, part)
@@ -229,7 +228,7 @@ class PostgresSession:
         """Close the connection; never raise."""
         self._connection.close()
 
-    def _apply_parts(self, block: Block, parts: Iterable[Block], begin: Callable[[Sequence[Rendered]], None]) -> None:
+    def _apply_parts(self, block: Block, parts: Iterable[Block], begin: Callable[[Sequence[RenderedStatement]], None]) -> None:
         """Send the rows of all parts as sets; if a set fails, roll back and send the rows of these parts one by one."""
         sets = self._context.last_writer is None
         sent: list[Block] = []
@@ -249,7 +248,9 @@ class PostgresSession:
         """Return a block, or the pieces of a large one, so that its statements are never all in memory."""
         return (block.pieces() if self._context.last_writer is None else []) or [block]
 
-    def _send_part(self, block: Block, rendered: Sequence[Rendered], begin: Callable[[Sequence[Rendered]], None] | None) -> None:
+    def _send_part(
+        self, block: Block, rendered: Sequence[RenderedStatement], begin: Callable[[Sequence[RenderedStatement]], None] | None
+    ) -> None:
         """Send the rows of a part; the first one begins the transaction."""
         try:
             self._prepared.prepare(rendered)
@@ -260,7 +261,7 @@ class PostgresSession:
         else:
             self._send([], rendered, block)
 
-    def _repeat(self, block: Block, sent: Iterable[Block], begin: Callable[[Sequence[Rendered]], None]) -> None:
+    def _repeat(self, block: Block, sent: Iterable[Block], begin: Callable[[Sequence[RenderedStatement]], None]) -> None:
         """Roll back, and send the rows in the log's order."""
         self._prepared.forget()  # a pooler may have given the connection another server process
         self.rollback()
@@ -273,13 +274,13 @@ class PostgresSession:
         if table is not None:
             self._context.renderer.set_repeated(table.database, table.name)
 
-    def _render(self, block: Block, *, sets: bool) -> list[Rendered]:
+    def _render(self, block: Block, *, sets: bool) -> list[RenderedStatement]:
         try:
             definitions, writer = self._context.definitions, self._context.last_writer
             while True:
                 known = definitions.alone_found
                 rendered = self._context.renderer.render(block, sets=sets) if writer is None else writer.statements(block)
-                tables = {table for _, _, table, _ in rendered}
+                tables = {statement.table for statement in rendered}
                 definitions.check(self._connection, tables, block.format)
                 if definitions.alone_found == known:
                     break
@@ -293,7 +294,7 @@ class PostgresSession:
             raise self._located(error, block) from error
         return rendered
 
-    def _begin(self, block: Block, rendered: Sequence[Rendered], more: Sequence[bytes] = ()) -> None:
+    def _begin(self, block: Block, rendered: Sequence[RenderedStatement], more: Sequence[bytes] = ()) -> None:
         """Send the begin, the additional statements, the progress and the rows of a block."""
         channel = self._context.channel
         progress = channel.write(self._slot, block, self._context.executed_with(block))
@@ -301,20 +302,20 @@ class PostgresSession:
         self._send([*channel.begin(), *more, progress], rendered, block)
         self._pending = block
 
-    def _send(self, head: list[bytes], rendered: Sequence[Rendered], block: Block) -> None:
+    def _send(self, head: list[bytes], rendered: Sequence[RenderedStatement], block: Block) -> None:
         """Send the statements; ``head`` goes with the first of them, and ends with the progress."""
         for chunk in _chunks(rendered, head):
-            statements = [*head, *(sql for sql, *_ in chunk)]
+            statements = [*head, *(each.sql for each in chunk)]
             try:
                 results = self._connection.run(statements)
             except StatementFailed as failed:
                 place = failed.index - len(head)
-                raise self._failure(failed, block, chunk[place][2] if 0 <= place < len(chunk) else "") from failed
+                raise self._failure(failed, block, chunk[place].table if 0 <= place < len(chunk) else "") from failed
             if head:
                 self._context.channel.check(results[len(head) - 1].command_tuples)
-            for (sql, rows, table, _), result in zip(chunk, results[len(head) :], strict=True):
-                if result.command_tuples != rows and rows != ANY_ROWS:
-                    raise self._located(_not_found(sql, rows, result.command_tuples, table), block)
+            for statement, result in zip(chunk, results[len(head) :], strict=True):
+                if result.command_tuples != statement.rows and statement.rows != ANY_ROWS:
+                    raise self._located(_not_found(statement, result.command_tuples), block)
             head = []
 
     def _run_plan(self, block: Block, plan: DdlPlan) -> None:
@@ -380,25 +381,26 @@ def _shown(value: object) -> str:
     return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
 
 
-def _chunks(rendered: Sequence[Rendered], head: Iterable[bytes]) -> Iterator[Sequence[Rendered]]:
+def _chunks(rendered: Sequence[RenderedStatement], head: Iterable[bytes]) -> Iterator[Sequence[RenderedStatement]]:
     """Yield the statements of each round trip; there is at least one round trip, for the head."""
     start, size = 0, sum(map(len, head))
-    for place, (sql, *_) in enumerate(rendered):
-        if place > start and (size + len(sql) > MAX_ROUND_TRIP_BYTES or place - start >= MAX_ROUND_TRIP_STATEMENTS):
+    for place, statement in enumerate(rendered):
+        length = len(statement.sql)
+        if place > start and (size + length > MAX_ROUND_TRIP_BYTES or place - start >= MAX_ROUND_TRIP_STATEMENTS):
             yield rendered[start:place]
             start, size = place, 0
-        size += len(sql)
+        size += length
     if start < len(rendered) or size:
         yield rendered[start:]
 
 
-def _not_found(sql: bytes, rows: int, affected: int | None, table: str) -> RowNotFound:
+def _not_found(statement: RenderedStatement, affected: int | None) -> RowNotFound:
     """Return the error for a statement that affected too few or too many rows."""
-    key = _condition(sql)[:200].decode(errors="replace") or None
-    problem = f"a statement affected {counted(affected or 0, 'row')} in the target where the log has {rows:,}"
+    key = _condition(statement.sql)[:200].decode(errors="replace") or None
+    problem = f"a statement affected {counted(affected or 0, 'row')} in the target where the log has {statement.rows:,}"
     advice = "the row was changed by someone else, or the replay began too early"
-    error = RowNotFound(f"{problem}; {advice}", table=table, key=key)
-    error.misfit = (affected or 0) < rows
+    error = RowNotFound(f"{problem}; {advice}", table=statement.table, key=key)
+    error.misfit = (affected or 0) < statement.rows
     return error
 
 

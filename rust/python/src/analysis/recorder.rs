@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatch;
 
 use crate::analysis::recording::PyRecording;
-use crate::analysis::results::{PyCosts, PyTotals};
+use crate::analysis::results::{PyCosts, PyPredicted, PyTotals};
 use crate::errors::{Error, log_error, usage};
 use crate::log::transaction_batch::PyTransactionBatch;
 use crate::log::write_sets::PyWriteSets;
@@ -111,11 +111,15 @@ impl PyLogRecorder {
         self.lock().recorder.as_ref().map(|recorder| PyTotals::from(recorder.totals())).ok_or_else(finished)
     }
 
-    /// Return the expected conflicts, the number of transactions that were looked at, and the keys with most conflicts.
-    fn predicted(&self, most: usize) -> (f64, u64, Vec<(u64, f64)>) {
+    /// Return the expected certification conflicts, with the keys that have most of them.
+    fn predicted(&self, most: usize) -> PyPredicted {
         let state = self.lock();
         let prediction = state.recorder.as_ref().and_then(LogRecorder::prediction);
-        prediction.map_or((0.0, 0, Vec::new()), |found| (found.conflicts(), found.written(), found.hottest(most)))
+        prediction.map_or_else(PyPredicted::default, |found| PyPredicted {
+            conflicts: found.conflicts(),
+            transactions: found.written(),
+            keys: found.hottest(most),
+        })
     }
 
     /// Return the recording; nothing can be added any more.

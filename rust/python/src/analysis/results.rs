@@ -129,6 +129,29 @@ pub struct PyChain {
     pub keys: Vec<(u32, u64)>,
 }
 
+/// Expected certification conflicts.
+///
+/// Attributes:
+///     conflicts: Their number.
+///     transactions: Number of transactions that were looked at.
+///     keys: Keys with most conflicts, each with its number of them.
+#[pyclass(name = "Predicted", module = "paraply._native", frozen, get_all)]
+#[derive(Default)]
+pub struct PyPredicted {
+    pub conflicts: f64,
+    pub transactions: u64,
+    pub keys: Vec<(u64, f64)>,
+}
+
+/// Load of a span of time.
+#[pyclass(name = "SpanLoad", module = "paraply._native", frozen, get_all)]
+#[derive(Clone, Copy)]
+pub struct PySpanLoad {
+    pub transactions: u64,
+    pub rows: u64,
+    pub bytes: u64,
+}
+
 /// Totals of a recorded log.
 #[pyclass(name = "LogTotals", module = "paraply._native", frozen, get_all)]
 pub struct PyTotals {
@@ -143,14 +166,21 @@ pub struct PyTotals {
     pub times: Option<(i64, i64)>,
     /// True if no commit time has a part of a second.
     pub whole_seconds: bool,
-    /// Start of the first span of time, length of each in microseconds, and transactions, rows and bytes of each.
-    pub spans: (i64, i64, Vec<(u64, u64, u64)>),
+    /// Start of the first span of time, microseconds since 1970, UTC.
+    pub spans_begin: i64,
+    /// Length of each span, microseconds.
+    pub span_length: i64,
+    /// Load of each span.
+    pub spans: Vec<PySpanLoad>,
 }
 
 impl From<&Totals> for PyTotals {
     fn from(totals: &Totals) -> Self {
-        let (begin, length, spans) = totals.spans();
-        let spans = spans.iter().map(|load| (load.transactions, load.rows, load.bytes)).collect();
+        let (spans_begin, span_length, spans) = totals.spans();
+        let spans = spans
+            .iter()
+            .map(|load| PySpanLoad { transactions: load.transactions, rows: load.rows, bytes: load.bytes })
+            .collect();
         Self {
             transactions: totals.load.transactions,
             rows: totals.load.rows,
@@ -159,7 +189,9 @@ impl From<&Totals> for PyTotals {
             sessions: totals.sessions(),
             times: totals.times,
             whole_seconds: totals.whole_seconds,
-            spans: (begin, length, spans),
+            spans_begin,
+            span_length,
+            spans,
         }
     }
 }

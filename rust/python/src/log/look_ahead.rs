@@ -9,46 +9,109 @@ use pyo3::types::PyBytes;
 
 use crate::log::table_filter::PyTableFilter;
 
-/// A part of an XA transaction: file, offset, number of the file and end offset, GTID, XID, true for an end, and its
-/// tables.
-type XaPart = (String, u64, (u32, u64), Option<String>, String, bool, Vec<(String, String)>);
-/// A change of rows in text: file, offset of its transaction, number of the file and end offset, GTID, its own offset,
-/// table, text.
-type RowStatement<'py> = (String, u64, (u32, u64), Option<String>, u64, String, Bound<'py, PyBytes>);
-
-/// Databases, and tables with their databases.
-type Unmatched = (Vec<String>, Vec<(String, String)>);
-
-/// Return the parts of XA transactions that are prepared and ended apart (R35), and the row changes in statement format (R27), in order.
+/// Part of an XA transaction that is prepared and ended apart (R35).
 ///
-/// Then come the databases and tables that the filter names and no event has; none of them if a file could not be read to its end.
+/// Attributes:
+///     file: Name of the file, as given.
+///     offset: Start of the part.
+///     end: Index of the file, and offset after the part.
+///     gtid: Its GTID, if there is one.
+///     xid: Name of the XA transaction.
+///     ends: True for XA COMMIT and XA ROLLBACK, False for XA PREPARE.
+///     tables: (database, table) pairs of its row events; an end has none.
+#[pyclass(name = "LoggedXaPart", module = "paraply._native", frozen, get_all)]
+pub struct PyLoggedXaPart {
+    file: String,
+    offset: u64,
+    end: (u32, u64),
+    gtid: Option<String>,
+    xid: String,
+    ends: bool,
+    tables: Vec<(String, String)>,
+}
+
+/// Row change in statement format (R27).
 ///
-/// For a part: file, offset, index of the file with the offset after the part, GTID, XID, True for an end (XA COMMIT or XA ROLLBACK), and
-/// the tables of its row events. For a change: file, offset of its transaction, index of the file with the offset after the statement,
-/// GTID, offset of the statement, the first table in the statement (else its first word), and its text. Damage ends the scan of a file
-/// without an
-/// error: the reader reports it.
+/// Attributes:
+///     file: Name of the file, as given.
+///     offset: Start of its transaction.
+///     end: Index of the file, and offset after the statement.
+///     gtid: GTID of its transaction, if there is one.
+///     position: Start of the statement.
+///     table: Name of the first table in the statement; else its first word.
+///     sql: Text of the statement; empty after the first statements of many.
+#[pyclass(name = "LoggedRowStatement", module = "paraply._native", frozen, get_all)]
+pub struct PyLoggedRowStatement {
+    file: String,
+    offset: u64,
+    end: (u32, u64),
+    gtid: Option<String>,
+    position: u64,
+    table: String,
+    sql: Py<PyBytes>,
+}
+
+/// Facts of logs that must be known before anything is written.
+///
+/// Attributes:
+///     xa_parts: Parts of XA transactions, in order.
+///     statements: Row changes in statement format, in order.
+///     unmatched_databases: Databases that the filter names and no event has; none if a file could not be read to its end.
+///     unmatched_tables: Tables, with their databases, that the filter names and no event has.
+#[pyclass(name = "LookAhead", module = "paraply._native", frozen, get_all)]
+pub struct PyLookAhead {
+    xa_parts: Vec<Py<PyLoggedXaPart>>,
+    statements: Vec<Py<PyLoggedRowStatement>>,
+    unmatched_databases: Vec<String>,
+    unmatched_tables: Vec<(String, String)>,
+}
+
+/// Return the parts of XA transactions (R35), the row changes in statement format (R27), and the names of the filter that no event has.
+///
+/// Damage ends the scan of a file without an error: the reader reports it.
+///
+/// Args:
+///     paths: The files, in order.
+///     tables: The filter; None for all tables.
 #[pyfunction]
 #[pyo3(signature = (paths, tables=None))]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
-pub fn look_ahead<'py>(
-    py: Python<'py>,
-    paths: Vec<PathBuf>,
-    tables: Option<&PyTableFilter>,
-) -> (Vec<XaPart>, Vec<RowStatement<'py>>, Unmatched) {
+pub fn look_ahead(py: Python<'_>, paths: Vec<PathBuf>, tables: Option<&PyTableFilter>) -> PyResult<PyLookAhead> {
     let tables = tables.map(|tables| tables.0.clone()).unwrap_or_default();
     let passed_over = PassedOver { tables, ..PassedOver::default() };
     let found = py.detach(|| xa_scan::look_ahead(&paths, &passed_over));
-    let part = |part: XaFound| {
-        let gtid = part.gtid.map(|gtid| gtid.to_string());
-        let tables = part.tables.into_iter().map(|name| (name.database, name.table)).collect();
-        (part.file, part.offset, (part.end.file, part.end.offset), gtid, part.xid, part.ends, tables)
-    };
-    let statement = |found: StatementFound| {
-        let (gtid, end) = (found.gtid.map(|gtid| gtid.to_string()), (found.end.file, found.end.offset));
-        let sql = PyBytes::new(py, &found.sql);
-        (found.file, found.offset, end, gtid, found.statement_offset, found.table, sql)
-    };
-    let unmatched = (found.unmatched.databases, found.unmatched.tables);
-    (found.xa.into_iter().map(part).collect(), found.statements.into_iter().map(statement).collect(), unmatched)
+    Ok(PyLookAhead {
+        xa_parts: found.xa.into_iter().map(|part| Py::new(py, xa_part(part))).collect::<PyResult<_>>()?,
+        statements: found
+            .statements
+            .into_iter()
+            .map(|found| Py::new(py, row_statement(py, found)))
+            .collect::<PyResult<_>>()?,
+        unmatched_databases: found.unmatched.databases,
+        unmatched_tables: found.unmatched.tables,
+    })
+}
+
+fn xa_part(found: XaFound) -> PyLoggedXaPart {
+    PyLoggedXaPart {
+        file: found.file,
+        offset: found.offset,
+        end: (found.end.file, found.end.offset),
+        gtid: found.gtid.map(|gtid| gtid.to_string()),
+        xid: found.xid,
+        ends: found.ends,
+        tables: found.tables.into_iter().map(|name| (name.database, name.table)).collect(),
+    }
+}
+
+fn row_statement(py: Python<'_>, found: StatementFound) -> PyLoggedRowStatement {
+    PyLoggedRowStatement {
+        sql: PyBytes::new(py, &found.sql).unbind(),
+        file: found.file,
+        offset: found.offset,
+        end: (found.end.file, found.end.offset),
+        gtid: found.gtid.map(|gtid| gtid.to_string()),
+        position: found.statement_offset,
+        table: found.table,
+    }
 }

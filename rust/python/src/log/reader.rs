@@ -184,8 +184,22 @@ struct State {
 /// Transactions, with the position of each and true for the wanted ones.
 type Selected = (Vec<Transaction>, Vec<i64>, Vec<bool>);
 
-/// Stop of reading: file, offset, GTID, time of commit, and true if that transaction was still returned.
-type Stopped = (String, u64, Option<String>, Option<i64>, bool);
+/// Transaction at which reading stopped.
+///
+/// Attributes:
+///     file: Name of the file, as given.
+///     offset: Offset of its first event.
+///     gtid: Its GTID, if there is one.
+///     committed_at: Commit time, microseconds since 1970, UTC.
+///     included: True if it was still returned.
+#[pyclass(name = "ReaderStop", module = "paraply._native", frozen, get_all)]
+pub struct PyReaderStop {
+    file: String,
+    offset: u64,
+    gtid: Option<String>,
+    committed_at: Option<i64>,
+    included: bool,
+}
 
 impl State {
     fn file_name(&self, file: u32) -> Arc<str> {
@@ -313,22 +327,22 @@ impl PyLogReader {
         }
     }
 
-    /// Transaction at which reading stopped: file, offset, GTID, commit time, and True if it is still applied.
+    /// Transaction at which reading stopped; None if it did not.
     #[getter]
-    fn stopped(&self) -> Option<Stopped> {
+    fn stopped(&self) -> Option<PyReaderStop> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let place = state.reader.stopped()?;
         let gtid = match &place.identity {
             Identity::Gtid(gtid) => Some(gtid.to_string()),
             Identity::Anonymous => None,
         };
-        Some((
-            file_name(&self.file_names(), place.file).to_owned(),
-            place.offset,
+        Some(PyReaderStop {
+            file: file_name(&self.file_names(), place.file).to_owned(),
+            offset: place.offset,
             gtid,
-            place.committed_at,
-            place.included,
-        ))
+            committed_at: place.committed_at,
+            included: place.included,
+        })
     }
 
     /// File and offset of the starts of the last two transactions read; only with ``stop_position``, and in the log that it names.

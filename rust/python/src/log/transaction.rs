@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::log_error;
+use crate::log::write_sets::PyTransactionKeys;
 use crate::moment::moment;
 use crate::rows::catalog::PyCatalog;
 use crate::rows::hashing::hash_options;
@@ -263,14 +264,14 @@ impl PyTransaction {
         PyFormat(Arc::clone(&self.get().format))
     }
 
-    /// Return exclusive hashes, shared hashes, and True if the transaction is a barrier.
+    /// Return the write set.
     #[pyo3(signature = (catalog, *, scheme="fine"))]
-    fn write_set(&self, catalog: &PyCatalog, scheme: &str) -> PyResult<(Vec<u64>, Vec<u64>, bool)> {
+    fn write_set(&self, catalog: &PyCatalog, scheme: &str) -> PyResult<PyTransactionKeys> {
         let options = hash_options(scheme, false)?;
         let set = catalog
             .with_scratch(options, |catalog, scratch| transaction_write_set(self.get(), catalog, scratch))
             .map_err(|error| log_error(&error.into_log_error(self.file()), self.gtid()))?;
-        Ok((set.exclusive, set.shared, set.barrier))
+        Ok(set.into())
     }
 
     fn __repr__(&self) -> String {

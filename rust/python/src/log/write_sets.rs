@@ -4,6 +4,26 @@ use paraply_core::write_set::{Fallbacks, WriteSet};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
+/// Write set of one transaction.
+///
+/// Attributes:
+///     exclusive: Hashes of keys that it writes.
+///     shared: Hashes of keys that it only depends on.
+///     barrier: True if it waits for all before it, and all after it wait.
+#[pyclass(name = "TransactionKeys", module = "paraply._native", frozen, get_all, eq)]
+#[derive(PartialEq, Eq)]
+pub struct PyTransactionKeys {
+    exclusive: Vec<u64>,
+    shared: Vec<u64>,
+    barrier: bool,
+}
+
+impl From<WriteSet> for PyTransactionKeys {
+    fn from(set: WriteSet) -> Self {
+        Self { exclusive: set.exclusive, shared: set.shared, barrier: set.barrier }
+    }
+}
+
 /// Write sets of a batch.
 #[pyclass(name = "WriteSets", module = "paraply._native", frozen)]
 pub struct PyWriteSets {
@@ -23,10 +43,10 @@ impl PyWriteSets {
         self.sets.iter().map(|set| set.exclusive.len() + set.shared.len()).sum()
     }
 
-    /// Return exclusive hashes, shared hashes, and True if the transaction is a barrier.
-    fn items(&self, index: usize) -> PyResult<(Vec<u64>, Vec<u64>, bool)> {
+    /// Return the write set of a transaction of the batch.
+    fn items(&self, index: usize) -> PyResult<PyTransactionKeys> {
         let set = self.sets.get(index).ok_or_else(|| PyIndexError::new_err("the batch has no such transaction"))?;
-        Ok((set.exclusive.clone(), set.shared.clone(), set.barrier))
+        Ok(set.clone().into())
     }
 
     /// Coarser write sets, as (reason, table, count).

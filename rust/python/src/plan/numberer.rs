@@ -13,16 +13,25 @@ use crate::log::transaction_batch::{Failure, PyTransactionBatch};
 use crate::log::write_sets::PyWriteSets;
 
 /// Giver of new numbers to the transactions of a log that is served (R37); from ``LogServer.numberer``.
-///
-/// A log file that was begun is a tuple: its number, its path, the number of its first transaction (None if the counters start over), and
-/// the file of the source's log in which it begins (None if not known).
 #[pyclass(name = "LogNumberer", module = "paraply._native", frozen)]
 pub struct PyLogNumberer {
     state: Mutex<State>,
 }
 
-/// A log file that was begun: its number, its path, the next transaction's number, and the file of the source's log.
-type BegunFile = (u64, String, Option<u64>, Option<String>);
+/// Log file that was begun.
+///
+/// Attributes:
+///     number: Its number.
+///     path: Its path.
+///     first_number: Number of its first transaction; None if the counters start over.
+///     source_file: File of the source's log in which it begins; None if not known.
+#[pyclass(name = "BegunFile", module = "paraply._native", frozen, get_all)]
+pub struct PyBegunFile {
+    number: u64,
+    path: String,
+    first_number: Option<u64>,
+    source_file: Option<String>,
+}
 
 struct State {
     numbering: Numbering,
@@ -31,7 +40,7 @@ struct State {
     first: Option<u64>,
     /// Number of the next transaction, unless the counters start over with it.
     next: Option<u64>,
-    begun: Vec<BegunFile>,
+    begun: Vec<PyBegunFile>,
 }
 
 impl PyLogNumberer {
@@ -52,7 +61,7 @@ impl PyLogNumberer {
 impl State {
     /// Gives numbers to a batch, and returns the log files that were begun up to its last transaction: those after it
     /// begin with other tables, if it is a statement.
-    fn write(&mut self, batch: &PyTransactionBatch, sets: &PyWriteSets) -> Result<Vec<BegunFile>, Failure> {
+    fn write(&mut self, batch: &PyTransactionBatch, sets: &PyWriteSets) -> Result<Vec<PyBegunFile>, Failure> {
         for (transaction, set) in batch.transactions.iter().zip(&sets.sets) {
             let file = file_name(&batch.files, transaction.file);
             let failed = |error: LogError| (error, gtid_text(transaction));
@@ -76,8 +85,9 @@ impl State {
 
     fn note_begun(&mut self) {
         for Begun { number, path, source_file, restarts } in self.numbering.take_begun() {
-            let next = self.next.filter(|_| !restarts);
-            self.begun.push((number, path.to_string_lossy().into_owned(), next, source_file));
+            let first_number = self.next.filter(|_| !restarts);
+            let path = path.to_string_lossy().into_owned();
+            self.begun.push(PyBegunFile { number, path, first_number, source_file });
         }
     }
 }
@@ -91,7 +101,12 @@ impl PyLogNumberer {
     ///
     /// Raises:
     ///     LogError: A transaction has no numbers that could be changed, or the log cannot be read.
-    fn write(&self, py: Python<'_>, batch: &PyTransactionBatch, write_sets: &PyWriteSets) -> PyResult<Vec<BegunFile>> {
+    fn write(
+        &self,
+        py: Python<'_>,
+        batch: &PyTransactionBatch,
+        write_sets: &PyWriteSets,
+    ) -> PyResult<Vec<PyBegunFile>> {
         let begun = py.detach(|| self.lock().write(batch, write_sets));
         begun.map_err(|(error, gtid)| log_error(&error, gtid))
     }
@@ -103,7 +118,7 @@ impl PyLogNumberer {
     ///
     /// Raises:
     ///     LogError: The log cannot be read.
-    fn publish(&self, py: Python<'_>) -> PyResult<Vec<BegunFile>> {
+    fn publish(&self, py: Python<'_>) -> PyResult<Vec<PyBegunFile>> {
         py.detach(|| {
             let mut state = self.lock();
             state.publish()?;

@@ -11,8 +11,50 @@ use pyo3_arrow::PyRecordBatch;
 
 use crate::errors::{Error, usage};
 
-/// Summary of a chunk for the resolvers of keys: first and last position, numbers used up, number of its last barrier.
-type Header = (i64, i64, u32, u32);
+/// Report of a chunk.
+///
+/// Attributes:
+///     first: Position of its first transaction.
+///     last: Position of its last transaction.
+///     numbers: Count of numbers used.
+///     barrier: Number of the last barrier.
+///     rows: Its transactions, for ``chunk_numbers``.
+///     edges: Uses of keys that other chunks may depend on, for each part of the keys.
+#[pyclass(name = "ChunkReport", module = "paraply._native", frozen, get_all)]
+pub struct PyChunkReport {
+    first: i64,
+    last: i64,
+    numbers: u32,
+    barrier: u32,
+    rows: Py<PyBytes>,
+    edges: Vec<Py<PyBytes>>,
+}
+
+/// Dependencies of a chunk on the chunks before it, for one part of the keys.
+///
+/// Attributes:
+///     base: Numbers used by the chunks before.
+///     floor: Number of the last barrier before.
+///     crossings: The dependencies.
+#[pyclass(name = "KeyAnswer", module = "paraply._native", frozen, get_all)]
+pub struct PyKeyAnswer {
+    base: i64,
+    floor: i64,
+    crossings: Py<PyBytes>,
+}
+
+/// Length of the longest chain of dependencies.
+///
+/// Attributes:
+///     transactions: Number of transactions.
+///     barriers: Number of transactions that run alone.
+///     steps: Steps of the longest chain.
+#[pyclass(name = "PathLength", module = "paraply._native", frozen, get_all)]
+pub struct PyPathLength {
+    transactions: u64,
+    barriers: u64,
+    steps: u32,
+}
 
 /// Resolver of a chunk of a trace, which also reports the uses of keys that other chunks may depend on.
 ///
@@ -49,19 +91,16 @@ impl PyChunkResolver {
         Ok(py.detach(add).map_err(Error::from)?)
     }
 
-    /// End the chunk and begin the next.
-    ///
-    /// Returns:
-    ///     First and last position, count of numbers used and number of the last barrier; the rows; the report for each part of the keys.
-    fn finish<'py>(&self, py: Python<'py>) -> (Header, Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>) {
+    /// End the chunk and begin the next; return its report.
+    fn finish(&self, py: Python<'_>) -> PyChunkReport {
         let report = py.detach(|| {
             let next = ChunkResolver::new(self.parts, self.shared_counts_as_exclusive);
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *state, next).finish()
         });
         let ChunkHeader { first, last, numbers, barrier } = report.header;
-        let edges = report.edges.iter().map(|edges| PyBytes::new(py, edges)).collect();
-        ((first, last, numbers, barrier), PyBytes::new(py, &report.rows), edges)
+        let edges = report.edges.iter().map(|edges| PyBytes::new(py, edges).unbind()).collect();
+        PyChunkReport { first, last, numbers, barrier, rows: PyBytes::new(py, &report.rows).unbind(), edges }
     }
 }
 
@@ -86,10 +125,10 @@ impl PyCriticalPath {
         Ok(py.detach(add).map_err(Error::from)?)
     }
 
-    /// Return the numbers of transactions and barriers, and the steps of the longest chain; the next path begins.
-    fn finish(&self) -> (u64, u64, u32) {
+    /// End the path and begin the next; return its length.
+    fn finish(&self) -> PyPathLength {
         let path = std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
-        (path.transactions(), path.barriers(), path.longest())
+        PyPathLength { transactions: path.transactions(), barriers: path.barriers(), steps: path.longest() }
     }
 }
 
@@ -106,17 +145,32 @@ impl PyKeyResolver {
         Self { state: Mutex::new(KeyResolver::new()) }
     }
 
-    /// Add the report of the next chunk; return the arguments for ``chunk_numbers``.
+    /// Add the report of the next chunk; return its dependencies, for ``chunk_numbers``.
+    ///
+    /// Args:
+    ///     first: Position of its first transaction.
+    ///     last: Position of its last transaction.
+    ///     numbers: Count of numbers used.
+    ///     barrier: Number of the last barrier.
+    ///     edges: Its uses of keys, for this part.
     ///
     /// Raises:
     ///     UsageError: Chunks overlap or arrive in the wrong order.
-    fn add<'py>(&self, py: Python<'py>, header: Header, edges: &[u8]) -> PyResult<(i64, i64, Bound<'py, PyBytes>)> {
-        let (first, last, numbers, barrier) = header;
+    fn add(
+        &self,
+        py: Python<'_>,
+        first: i64,
+        last: i64,
+        numbers: u32,
+        barrier: u32,
+        edges: &[u8],
+    ) -> PyResult<PyKeyAnswer> {
         let header = ChunkHeader { first, last, numbers, barrier };
         let answer = py
             .detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).add(header, edges))
             .map_err(|error| usage(&error.to_string()))?;
-        Ok((answer.base, answer.floor, PyBytes::new(py, &answer.crossings)))
+        let crossings = PyBytes::new(py, &answer.crossings).unbind();
+        Ok(PyKeyAnswer { base: answer.base, floor: answer.floor, crossings })
     }
 }
 
@@ -124,7 +178,7 @@ impl PyKeyResolver {
 ///
 /// Args:
 ///     rows: Result of ``ChunkResolver.finish``.
-///     answers: Results of ``KeyResolver.add`` for every part of the keys; empty if the chunk is the whole trace.
+///     answers: Base, floor and crossings of each ``KeyAnswer``, one for every part of the keys; empty if the chunk is the whole trace.
 ///     collections: Numbers after which a collection ran, ascending (R7).
 ///
 /// Returns:

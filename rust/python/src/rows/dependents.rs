@@ -15,8 +15,18 @@ use crate::log::transaction_batch::PyTransactionBatch;
 use crate::log::write_sets::PyWriteSets;
 use crate::rows::catalog::PyCatalog;
 
-/// A dependent for Python: its index in the batch, hashes of keys, and true if its keys are not known.
-type DependentOf = (usize, Vec<u64>, bool);
+/// Transaction that depends on undone ones.
+///
+/// Attributes:
+///     index: Its index in the batch.
+///     hashes: Hashes of some common keys.
+///     unknown: True if its keys are not known.
+#[pyclass(name = "Dependent", module = "paraply._native", frozen, get_all)]
+pub struct PyDependent {
+    index: usize,
+    hashes: Vec<u64>,
+    unknown: bool,
+}
 
 /// Finder of the transactions that depend on undone ones (R38).
 ///
@@ -37,7 +47,7 @@ impl PyDependentFinder {
         Self { finder: Mutex::new(DependentFinder::new(filter, keep)) }
     }
 
-    /// Look at the next batch; return index, hashes of some common keys, and True if the keys are unknown, of each dependent.
+    /// Look at the next batch; return its dependents.
     ///
     /// Args:
     ///     batch: The transactions.
@@ -56,7 +66,7 @@ impl PyDependentFinder {
         write_sets: &PyWriteSets,
         catalog: &PyCatalog,
         chosen: HashSet<usize>,
-    ) -> PyResult<Vec<DependentOf>> {
+    ) -> PyResult<Vec<PyDependent>> {
         let catalog = catalog.snapshot();
         let found = py.detach(|| self.search(batch, write_sets, &catalog, &chosen))?;
         Ok(found)
@@ -83,14 +93,14 @@ impl PyDependentFinder {
         write_sets: &PyWriteSets,
         catalog: &Catalog,
         chosen: &HashSet<usize>,
-    ) -> Result<Vec<DependentOf>, Error> {
+    ) -> Result<Vec<PyDependent>, Error> {
         let mut finder = self.lock();
         let mut found = Vec::new();
         for (index, (transaction, set)) in batch.transactions.iter().zip(&write_sets.sets).enumerate() {
             let answer = finder.observe(transaction, set, catalog, chosen.contains(&index));
             match answer {
                 Ok(None) => {}
-                Ok(Some((hashes, unknown))) => found.push((index, hashes, unknown)),
+                Ok(Some((hashes, unknown))) => found.push(PyDependent { index, hashes, unknown }),
                 Err(SearchError::Rows(error)) => {
                     let error = error.into_log_error(file_name(&batch.files, error.file));
                     return Err(paraply_arrow::Error::Log { error, gtid: gtid_text(transaction) }.into());

@@ -28,8 +28,20 @@ fn clock() -> u64 {
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX).saturating_add(1)
 }
 
-/// Number of committed transactions; true if the next one's commit was sent; results of its statements, and the error.
-type SeriesEnd<'py> = (usize, bool, Bound<'py, PyList>, Option<Bound<'py, PyAny>>);
+/// End of a series of transactions.
+///
+/// Attributes:
+///     done: Number of committed transactions.
+///     committing: True if the COMMIT of the next one was sent and not answered.
+///     results: Results of its statements from the guard on.
+///     error: Its error, if there is one.
+#[pyclass(name = "SeriesEnd", module = "paraply._native", frozen, get_all)]
+pub struct PySeriesEnd {
+    done: usize,
+    committing: bool,
+    results: Py<PyList>,
+    error: Option<Py<PyAny>>,
+}
 
 /// Connection to MySQL or MariaDB; every call releases the GIL.
 ///
@@ -103,25 +115,22 @@ impl PyMySqlConnection {
     ///     first: Number of statements before the guard in the first text.
     ///     others: Number of statements before the guard in the other texts.
     ///     epoch: Row that the guard must find.
-    ///
-    /// Returns:
-    ///     The number of committed transactions. For the next one: True if its COMMIT was sent and not answered, the results of its
-    ///     statements from the guard on, and the error.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
-    fn commit_each<'py>(
+    fn commit_each(
         &self,
-        py: Python<'py>,
-        texts: Vec<Bound<'py, PyBytes>>,
+        py: Python<'_>,
+        texts: Vec<Bound<'_, PyBytes>>,
         results: usize,
         first: usize,
         others: usize,
         epoch: u64,
-    ) -> PyResult<SeriesEnd<'py>> {
+    ) -> PyResult<PySeriesEnd> {
         let texts: Vec<&[u8]> = texts.iter().map(PyBytesMethods::as_bytes).collect();
         let guard = Guard { results, first, others, epoch };
         let ended = py.detach(|| commit_each(&texts, guard, |text, sets| self.answer(text, sets)));
-        let error = ended.error.map(|error| mysql_error(&error).into_value(py).into_bound(py).into_any());
-        Ok((ended.done, ended.committing, result_sets(py, &ended.results)?, error))
+        let error = ended.error.map(|error| mysql_error(&error).into_value(py).into_any());
+        let results = result_sets(py, &ended.results)?.unbind();
+        Ok(PySeriesEnd { done: ended.done, committing: ended.committing, results, error })
     }
 
     /// Run transactions of one statement each, under autocommit, until one fails or needs more statements.

@@ -15,8 +15,29 @@ use crate::errors::{Cause, Where, raise};
 use crate::plan::block::PyBlock;
 use crate::rows::catalog::table_from_python;
 
-/// SQL text, number of rows, table, name of the prepared statement.
-type RenderedOf<'py> = (Bound<'py, PyBytes>, u64, String, Option<String>);
+/// Statement that writes rows into PostgreSQL.
+///
+/// Attributes:
+///     sql: The text.
+///     rows: Number of rows that it must affect; -1 for any number.
+///     table: The source's table.
+///     prepared: Name of the prepared statement that it executes; None for other text.
+#[pyclass(name = "RenderedStatement", module = "paraply._native", frozen, get_all)]
+pub struct PyRenderedStatement {
+    sql: Py<PyBytes>,
+    rows: i64,
+    table: String,
+    prepared: Option<String>,
+}
+
+#[pymethods]
+impl PyRenderedStatement {
+    #[new]
+    #[pyo3(signature = (sql, rows, table, prepared=None))]
+    fn new(sql: Py<PyBytes>, rows: i64, table: String, prepared: Option<String>) -> Self {
+        Self { sql, rows, table, prepared }
+    }
+}
 
 /// Renderer of the rows of blocks as PostgreSQL DML.
 #[pyclass(name = "PostgresRenderer", module = "paraply._native", frozen)]
@@ -75,21 +96,24 @@ impl PyPostgresRenderer {
         self.renderer.forget(&TableName::new(database, table));
     }
 
-    /// Return statements in order: SQL text, number of rows that it must affect, table, name of its prepared statement.
+    /// Return the statements of a block, in order.
     ///
     /// Args:
     ///     block: The block.
     ///     sets: True for few statements for many rows, False for statements in the log's order.
     #[pyo3(signature = (block, *, sets))]
-    fn render<'py>(&self, py: Python<'py>, block: &PyBlock, sets: bool) -> PyResult<Vec<RenderedOf<'py>>> {
+    fn render(&self, py: Python<'_>, block: &PyBlock, sets: bool) -> PyResult<Vec<PyRenderedStatement>> {
         let form = if sets { Form::Sets } else { Form::Rows };
         let statements = py
             .detach(|| within(Stage::Render, || self.render_block(form, &block.block)))
             .map_err(|error| render_error(&error, block))?;
         Ok(statements
             .into_iter()
-            .map(|Statement { sql, rows, table, prepared }| {
-                (PyBytes::new(py, &sql), rows, table.to_string(), prepared.map(|name| name.to_string()))
+            .map(|Statement { sql, rows, table, prepared }| PyRenderedStatement {
+                sql: PyBytes::new(py, &sql).unbind(),
+                rows: rows as i64,
+                table: table.to_string(),
+                prepared: prepared.map(|name| name.to_string()),
             })
             .collect())
     }

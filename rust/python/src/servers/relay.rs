@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_binlog::event::{EventHeader, HEADER_LENGTH};
 use paraply_binlog::write::relay::{
-    Follower, Head, Purger, Received, RelayError, RelayWriter, Shared, WriterOptions, compose_event, mysql_format,
+    Cut, Follower, Head, Purger, Received, RelayError, RelayWriter, Shared, WriterOptions, compose_event, mysql_format,
     purge_folder,
 };
 use paraply_mysql::receive::Signals;
@@ -19,6 +19,27 @@ use crate::log::skip_list::PySkipList;
 use crate::log::table_filter::PyTableFilter;
 use crate::moment::moment;
 use crate::plan::gtid::PyGtidSet;
+
+/// Data that was removed from a relay log when it was opened.
+///
+/// Attributes:
+///     file: The file.
+///     position: End of its last whole transaction.
+///     bytes: Number of bytes removed.
+///     reason: Description of the damage.
+#[pyclass(name = "RelayCut", module = "paraply._native", frozen, get_all)]
+pub struct PyRelayCut {
+    file: String,
+    position: u64,
+    bytes: u64,
+    reason: String,
+}
+
+impl From<Cut> for PyRelayCut {
+    fn from(Cut { file, position, bytes, reason }: Cut) -> Self {
+        Self { file, position, bytes, reason }
+    }
+}
 
 /// Relay log: one writer, any number of readers, and no lock between them (R28).
 ///
@@ -129,12 +150,10 @@ impl PyRelayLog {
         self.signals.stop.store(true, Ordering::SeqCst);
     }
 
-    /// Data removed when the log was opened: file, end of its last whole transaction, number of bytes, reason.
+    /// Data removed when the log was opened; None if there was none.
     #[getter]
-    fn cut(&self, py: Python<'_>) -> PyResult<Option<(String, u64, u64, String)>> {
-        self.write(py, |writer| {
-            Ok(writer.cut().map(|cut| (cut.file.clone(), cut.position, cut.bytes, cut.reason.clone())))
-        })
+    fn cut(&self, py: Python<'_>) -> PyResult<Option<PyRelayCut>> {
+        self.write(py, |writer| Ok(writer.cut().cloned().map(PyRelayCut::from)))
     }
 
     /// Return the received transactions, as last published; never waits, and makes no other thread wait (R29).

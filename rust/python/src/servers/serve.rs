@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use paraply_mysql::serve::{Account, Identity, Limits, Options, Replica, ServeError, Server, server_config};
+use paraply_mysql::serve::{Account, Identity, Limits, Notice, Options, Replica, ServeError, Server, server_config};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -127,10 +127,10 @@ impl PyLogServer {
         self.with(py, |server| server.log().files)
     }
 
-    /// Return the newest file, the offset after its last whole transaction, and the damage that ends the log.
-    fn end(&self, py: Python<'_>) -> (PathBuf, u64, Option<String>) {
+    /// Return the end of the log.
+    fn end(&self, py: Python<'_>) -> PyServedEnd {
         let log = self.with(py, |server| server.log());
-        (log.newest, log.end, log.failure.map(|failure| failure.to_string()))
+        PyServedEnd { file: log.newest, offset: log.end, failure: log.failure.map(|failure| failure.to_string()) }
     }
 
     /// Raise the error of a damaged log.
@@ -197,15 +197,48 @@ impl PyLogServer {
         Ok(dict)
     }
 
-    /// Return the events since the last call: time, kind, address and text.
-    fn take_notices(&self, py: Python<'_>) -> Vec<(i64, &'static str, String, String)> {
-        let notices = self.with(py, |server| server.take_notices());
-        notices.into_iter().map(|notice| (notice.at, notice.kind, notice.address, notice.text)).collect()
+    /// Return the events since the last call.
+    fn take_notices(&self, py: Python<'_>) -> Vec<PyServeNotice> {
+        self.with(py, |server| server.take_notices()).into_iter().map(PyServeNotice::from).collect()
     }
 
     /// End all connections and threads.
     fn stop(&self, py: Python<'_>) {
         self.with(py, Server::stop);
+    }
+}
+
+/// End of a log that is served.
+///
+/// Attributes:
+///     file: The newest file.
+///     offset: Offset after its last whole transaction.
+///     failure: Damage that ends the log; None if there is none.
+#[pyclass(name = "ServedEnd", module = "paraply._native", frozen, get_all)]
+pub struct PyServedEnd {
+    file: PathBuf,
+    offset: u64,
+    failure: Option<String>,
+}
+
+/// Event of a server of logs.
+///
+/// Attributes:
+///     at: Time, microseconds since 1970, UTC.
+///     kind: ``replica``, ``ended``, ``refused`` or ``failed``.
+///     address: The peer's address; empty for the log itself.
+///     text: Description of the event.
+#[pyclass(name = "ServeNotice", module = "paraply._native", frozen, get_all)]
+pub struct PyServeNotice {
+    at: i64,
+    kind: &'static str,
+    address: String,
+    text: String,
+}
+
+impl From<Notice> for PyServeNotice {
+    fn from(Notice { at, kind, address, text }: Notice) -> Self {
+        Self { at, kind, address, text }
     }
 }
 

@@ -14,10 +14,9 @@ from paraply.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from paraply._native import Block
+    from paraply._native import Block, RenderedStatement
     from paraply.targets.conflicts import Conflict
     from paraply.targets.postgres.connection import PgConnection
-    from paraply.targets.postgres.rows.renderer import Rendered
 
 __all__ = ["SavepointWriter", "create_conflict_table", "inserts"]
 
@@ -37,7 +36,7 @@ class SavepointWriter:
         render: Renders rows.
     """
 
-    def __init__(self, connection: PgConnection, render: Callable[[Block], Sequence[Rendered]]) -> None:
+    def __init__(self, connection: PgConnection, render: Callable[[Block], Sequence[RenderedStatement]]) -> None:
         self._connection = connection
         self._render = render
         self._kept = False
@@ -47,19 +46,20 @@ class SavepointWriter:
         rendered = self._render(part)
         head = [_RELEASE, _SAVEPOINT] if self._kept else [_SAVEPOINT]
         try:
-            results = self._connection.run([*head, *(sql for sql, *_ in rendered)])
+            results = self._connection.run([*head, *(each.sql for each in rendered)])
         except StatementFailed as failed:
             place = failed.index - len(head)
             if failed.error.state != UNIQUE_VIOLATION or place < 0:
-                raise failure(failed.error, table=rendered[place][2] if place >= 0 else None) from failed
+                raise failure(failed.error, table=rendered[place].table if place >= 0 else None) from failed
             self._take_back()
             return Misfit(DUPLICATE, failed.error.detail or failed.error.message)
         self._kept = True
-        for (_, rows, table, _), result in zip(rendered, results[len(head) :], strict=True):
+        for statement, result in zip(rendered, results[len(head) :], strict=True):
             found = result.command_tuples or 0
-            if found > rows:
-                raise RowNotFound(f"a statement affected {counted(found, 'row')} in the target where the log has {rows:,}", table=table)
-            if found < rows:
+            if found > statement.rows:
+                problem = f"a statement affected {counted(found, 'row')} in the target where the log has {statement.rows:,}"
+                raise RowNotFound(problem, table=statement.table)
+            if found < statement.rows:
                 self._take_back()
                 return Misfit(MISSING)
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paraply._native import decode_text
+from paraply._native import RenderedStatement, decode_text
 from paraply.errors import TypeNotMapped, ValueNotStorable
 from paraply.targets.last_writer import check_definition, rows_of_table, tables_of
 from paraply.targets.postgres.types import ColumnMapping, TableMapping, map_table, quote_identifier, quote_literal
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.schema.model import Table
-    from paraply.targets.postgres.rows.renderer import Rendered
 
 __all__ = ["ANY_ROWS", "PgLastWriter", "pg_literal"]
 
@@ -36,7 +35,7 @@ class PgLastWriter:
         self._column = column
         self._definition = table
 
-    def statements(self, block: Block) -> list[Rendered]:
+    def statements(self, block: Block) -> list[RenderedStatement]:
         """Return the block's rows as statements, in the form of the native renderer.
 
         Raises:
@@ -44,10 +43,10 @@ class PgLastWriter:
             TypeNotMapped: A column has a type that cannot be written as SQL.
             ValueNotStorable: A value cannot be stored.
         """
-        found: list[Rendered] = []
+        found: list[RenderedStatement] = []
         for database, name, columns in tables_of(block):
             full_name = f"{database}.{name}"
-            found += [(sql.encode(), ANY_ROWS, full_name, None) for sql in self._of_table(block, database, name, columns)]
+            found += [RenderedStatement(sql.encode(), ANY_ROWS, full_name) for sql in self._of_table(block, database, name, columns)]
         return found
 
     def _of_table(self, block: Block, database: str, name: str, columns: int) -> Iterator[str]:

@@ -10,8 +10,9 @@ from paraply.targets.postgres.connection import StatementFailed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from paraply._native import RenderedStatement
     from paraply.targets.postgres.connection import PgConnection
-    from paraply.targets.postgres.rows.renderer import Rendered, Renderer
+    from paraply.targets.postgres.rows.renderer import Renderer
 
 __all__ = ["PreparedStatements"]
 
@@ -35,14 +36,14 @@ class PreparedStatements:
         self._names: OrderedDict[str, None] = OrderedDict()
         self._unknown = False
 
-    def prepare(self, rendered: Sequence[Rendered]) -> None:
+    def prepare(self, rendered: Sequence[RenderedStatement]) -> None:
         """Prepare what these statements execute.
 
         Raises:
             StatementFailed: The server refused a statement.
             ConnectionLost: The connection broke.
         """
-        needed = dict.fromkeys(name for *_, name in rendered if name is not None)
+        needed = dict.fromkeys(each.prepared for each in rendered if each.prepared is not None)
         missing = [name for name in needed if name not in self._names]
         for name in needed.keys() & self._names.keys():
             self._names.move_to_end(name)

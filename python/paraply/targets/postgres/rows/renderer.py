@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from paraply._native import Block
+    from paraply._native import Block, RenderedStatement
     from paraply.schema.model import Table
     from paraply.targets.postgres.types import TableMapping
 
-__all__ = ["Rendered", "Renderer"]
-
-Rendered = tuple[bytes, int, str, str | None]
-"""SQL text, the number of rows that it must affect, the table, the name of the prepared statement that it executes."""
+__all__ = ["Renderer"]
 
 
 class Renderer(Protocol):
@@ -24,7 +21,7 @@ class Renderer(Protocol):
     def forget(self, database: str, table: str) -> None:
         """Remove a table."""
 
-    def render(self, block: Block, *, sets: bool) -> list[Rendered]:
+    def render(self, block: Block, *, sets: bool) -> list[RenderedStatement]:
         """Return the statements of a block: few ones for many rows, or statements in the log's order."""
 
     def preparation(self, name: str) -> bytes | None:
