@@ -12,7 +12,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 from processes import longest_first, make_scheduler, mysql_only_for
-from required import check_modules, missing
+from required import absent_modules, check_modules, missing
 from rotation import choose_slow, choose_turns, day_of_run
 from truth_logs import plain_log, truth_folder, unpack
 from versions.kinds import PAIRS
@@ -32,8 +32,13 @@ Log = Callable[[str], Path]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fail at once where a module is missing without which files of tests would skip."""
+    """Fail at once where a module is missing without which files of tests would skip.
+
+    Only where one is missing may a module be one that cannot be imported: with pytest's option for it, a file of tests with a wrong import
+    is left out without a word.
+    """
     check_modules()
+    config.option.doctest_ignore_import_errors = bool(absent_modules())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

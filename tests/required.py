@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import pytest
 
-__all__ = ["check_modules", "missing", "required_module", "required_variable"]
+__all__ = ["absent_modules", "check_modules", "missing", "required_module", "required_variable"]
 
 REQUIRE_ALL = "PARAPLY_TEST_REQUIRE_ALL"
 MAY_LACK = "PARAPLY_TEST_MAY_LACK"
@@ -35,9 +35,14 @@ def missing(reason: str) -> NoReturn:
     pytest.skip(reason, allow_module_level=True)
 
 
+def absent_modules() -> list[str]:
+    """Return the optional modules that are not installed."""
+    return [name for name in OPTIONAL_MODULES if importlib.util.find_spec(name) is None]
+
+
 def check_modules() -> None:
     """Fail the run where everything has to be there and an optional module is not installed."""
-    absent = [name for name in OPTIONAL_MODULES if importlib.util.find_spec(name) is None]
+    absent = absent_modules()
     if absent and os.environ.get(REQUIRE_ALL):
         raise pytest.UsageError(f"not installed: {', '.join(absent)} ({REQUIRE_ALL} is set)")
 

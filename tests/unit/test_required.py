@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from required import missing, required_module, required_variable
+from required import absent_modules, missing, required_module, required_variable
 
 
 @pytest.fixture(params=[False, True], ids=["here", "in .ci/run"])
@@ -43,3 +43,7 @@ def test_what_a_machine_may_lack_skips(monkeypatch: pytest.MonkeyPatch, lacks: s
         required_variable(reason, "NO SOME")
     with pytest.raises(pytest.fail.Exception):
         required_variable("PARAPLY_OTHER", "NO OTHER")
+
+
+def test_a_file_of_tests_with_a_wrong_import_is_an_error(pytestconfig: pytest.Config) -> None:
+    assert pytestconfig.option.doctest_ignore_import_errors == bool(absent_modules())
