@@ -7,17 +7,20 @@ import os
 import pytest
 from processes import group_of, mysql_only_for
 
-FIXTURE = "tests/server/test_xa.py::test_r35_without_gtids"
+FIXTURE = "tests/server/xa/test_xa.py::test_r35_without_gtids"
 
 
 @pytest.mark.parametrize(
     ("test", "group"),
     [
         (f"{FIXTURE}[mysql]", "mysql"),
-        (f"{FIXTURE}[mariadb]", "tests/server/test_xa.py"),
-        ("tests/server/test_replay_mysql.py::test_r17_a_log_gives_the_sources_tables[single-session-8-off]", "mysql"),
-        ("tests/server/test_mysql_target.py::test_r31_a_missing_row_stops_the_apply[mariadb]", "tests/server/test_mysql_target.py"),
-        ("tests/server/test_errors_mysql.py::test_of_two[mariadb-mysql]", "mysql"),
+        (f"{FIXTURE}[mariadb]", "tests/server/xa/test_xa.py"),
+        ("tests/server/apply/test_replay_mysql.py::test_r17_a_log_gives_the_sources_tables[single-session-8-off]", "mysql"),
+        (
+            "tests/server/apply/test_mysql_target.py::test_r31_a_missing_row_stops_the_apply[mariadb]",
+            "tests/server/apply/test_mysql_target.py",
+        ),
+        ("tests/server/apply/test_errors_mysql.py::test_of_two[mariadb-mysql]", "mysql"),
         ("tests/unit/test_url.py::test_a_mysql_url", "tests/unit/test_url.py"),
         ("tests/spark/test_rows.py::test_a_row", "spark"),
         ("tests/spark/test_stream.py::test_a_stream", "spark"),

@@ -3,7 +3,7 @@
 //! Servers write a rollback into a row log only together with changes that they could not undo, for example of
 //! temporary tables, which have no rows in the log. Since MySQL 5.5 and MariaDB 5.5 row changes of tables without
 //! rollback are in transactions of their own, as seen on MySQL 9.7 and MariaDB 10.5 to 11.8
-//! (`tests/server/test_rolled_back.py`). So row events before a rollback are exactly those that the source undid.
+//! (`tests/server/ddl/test_rolled_back.py`). So row events before a rollback are exactly those that the source undid.
 
 use paraply_core::collation::Collation;
 
