@@ -504,8 +504,8 @@ class PostgresRenderer:
         """Count a set of a table that failed where its rows, one after the other, did not; after some, sets leave it out."""
 
 @final
-class SeriesEnd:
-    """End of a series of transactions.
+class BatchEnd:
+    """End of a batch of transactions.
 
     Attributes:
         done: Number of committed transactions.
@@ -553,7 +553,7 @@ class MySqlConnection:
 
         Raises ServerError, with ``code`` and ``sqlstate``, if the server reports an error.
         """
-    def commit_each(self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int) -> SeriesEnd:
+    def commit_each(self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int) -> BatchEnd:
         """Run and commit transactions until one fails.
 
         Args:

@@ -116,7 +116,7 @@ mod _native {
     #[pymodule_export]
     use crate::servers::dump::PyDump;
     #[pymodule_export]
-    use crate::servers::mysql::{PyMySqlConnection, PySeriesEnd};
+    use crate::servers::mysql::{PyBatchEnd, PyMySqlConnection};
     #[pymodule_export]
     use crate::servers::postgres::{PyPostgresRenderer, PyRenderedStatement};
     #[pymodule_export]

@@ -113,7 +113,7 @@ class JobList:
         self._newest_started = 0
         self._low_water_mark = 0
         self._ordered = ordered
-        self._series = batch_size
+        self._batch_size = batch_size
         self._fits = fits
         self._share = 0
         self._takes = 0
@@ -188,7 +188,7 @@ class JobList:
         """
         with self._mutex:
             for put, job in enumerate(jobs):
-                job.fits = self._series > 1 and self._fits(job)
+                job.fits = self._batch_size > 1 and self._fits(job)
                 most = self._most_fitting if job.fits else self._most
                 while (len(self._jobs) >= most or self._is_too_far(job.number)) and not self._closed:
                     self._filling, self._next = True, job.number
@@ -246,14 +246,14 @@ class JobList:
         with self._mutex:
             self._takes += 1
             if self._takes % self._workers == 1 or self._workers == 1:  # counting costs time, so not at every call
-                self._share = min(self._series - 1, sum(job.is_free or self._may_commit(job) for job in self._jobs) // self._workers)
+                self._share = min(self._batch_size - 1, sum(job.is_free or self._may_commit(job) for job in self._jobs) // self._workers)
             if self._serial:
                 return []
             share = 0 if self._idle else self._share
             taken: list[Job] = []
             numbers = {first.number}
             for job in self._jobs:
-                if len(taken) >= self._series - 1:
+                if len(taken) >= self._batch_size - 1:
                     break
                 if job.number < first.number:  # free only since then: behind this batch it could be what the batch waits for
                     continue

@@ -22,7 +22,7 @@ from paraply.targets.mysql.rows.sequences import row_statements
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply._native import Block, SeriesEnd
+    from paraply._native import BatchEnd, Block
     from paraply.targets.mysql.context import MySqlContext
     from paraply.targets.mysql.sql import Connection
 
@@ -179,7 +179,7 @@ def _texts(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]
     return texts
 
 
-def _text_error(context: MySqlContext, session: BlockSession, block: Block, end: SeriesEnd) -> ParaplyError:
+def _text_error(context: MySqlContext, session: BlockSession, block: Block, end: BatchEnd) -> ParaplyError:
     """Return the error of a block of a batch that is not known to be committed."""
     error = end.error
     if error is None and (end.committing or len(end.results) < 2):

@@ -10,7 +10,7 @@ from paraply.errors import TemporaryFailure
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from paraply._native import Block, Ledger, RowEnds, SeriesEnd
+    from paraply._native import BatchEnd, Block, Ledger, RowEnds
     from paraply.errors import ParaplyError
 
 __all__ = [
@@ -55,7 +55,7 @@ class Connection(Protocol):
     def query(self, sql: bytes | str) -> list[Result]:
         """Run one or several statements and return the result of each."""
 
-    def commit_each(self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int) -> SeriesEnd:
+    def commit_each(self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int) -> BatchEnd:
         """Run and commit transactions until one fails; see ``paraply._native.MySqlConnection``."""
 
     def apply_each(

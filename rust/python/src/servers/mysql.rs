@@ -28,15 +28,15 @@ fn clock() -> u64 {
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX).saturating_add(1)
 }
 
-/// End of a series of transactions.
+/// End of a batch of transactions.
 ///
 /// Attributes:
 ///     done: Number of committed transactions.
 ///     committing: True if the COMMIT of the next one was sent and not answered.
 ///     results: Results of its statements from the guard on.
 ///     error: Its error, if there is one.
-#[pyclass(name = "SeriesEnd", module = "paraply._native", frozen, get_all)]
-pub struct PySeriesEnd {
+#[pyclass(name = "BatchEnd", module = "paraply._native", frozen, get_all)]
+pub struct PyBatchEnd {
     done: usize,
     committing: bool,
     results: Py<PyList>,
@@ -124,13 +124,13 @@ impl PyMySqlConnection {
         first: usize,
         others: usize,
         epoch: u64,
-    ) -> PyResult<PySeriesEnd> {
+    ) -> PyResult<PyBatchEnd> {
         let texts: Vec<&[u8]> = texts.iter().map(PyBytesMethods::as_bytes).collect();
         let guard = Guard { results, first, others, epoch };
         let ended = py.detach(|| commit_each(&texts, guard, |text, sets| self.answer(text, sets)));
         let error = ended.error.map(|error| mysql_error(&error).into_value(py).into_any());
         let results = result_sets(py, &ended.results)?.unbind();
-        Ok(PySeriesEnd { done: ended.done, committing: ended.committing, results, error })
+        Ok(PyBatchEnd { done: ended.done, committing: ended.committing, results, error })
     }
 
     /// Run transactions of one statement each, under autocommit, until one fails or needs more statements.
