@@ -208,7 +208,7 @@ def _live(run: Mapping[str, Any]) -> list[str]:
             f" in {counted(counters['commits'], 'commit')}, {counters['skipped']:,} skipped, {counted(counters['rows'], 'row')}"
         ),
         (
-            f"queue      {counted(counters['queue'], 'job')}, {counted(counters['backlog'], 'transaction')} waiting behind them,"
+            f"queue      {counted(counters['queue'], 'job')}, {counted(counters['backlog'], 'transaction')} waiting after them,"
             f" low-water mark block {counters['low_water_mark']:,}, {counters['ahead']} ahead of it"
         ),
         (

@@ -30,7 +30,7 @@ class LastSign:
         epoch: Epoch of the run.
         at: Time of writing, as RFC 3339 text in UTC.
         age: Seconds since the row was written, by the target's clock.
-        status: The JSON object of ``monitor.status_object``.
+        status: The JSON object of ``observe.status_json``.
     """
 
     epoch: int

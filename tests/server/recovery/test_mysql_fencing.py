@@ -50,7 +50,7 @@ def test_r25a_a_batch_of_an_older_epoch_commits_nothing(server: Server, truth: L
 
 
 @pytest.mark.by_turns
-def test_r25_a_series_ends_at_the_one_that_fails(server: Server, truth: Log) -> None:
+def test_r25_a_batch_ends_at_the_one_that_fails(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, merge=1)
     target = server.opened()
     without_references(target)

@@ -39,7 +39,7 @@ def test_a_worker_takes_its_share_of_what_may_start():
     assert taken(jobs) == [1, 2, 3, 4], "fifteen for four workers"
 
 
-def test_no_more_than_a_series():
+def test_no_more_than_a_batch():
     jobs = JobList(1, factor=16, ordered=False, batch_size=4, fits=fits)
     fill(jobs)
     assert taken(jobs) == [1, 2, 3, 4]
@@ -208,7 +208,7 @@ def test_r20_no_series_where_commits_are_in_order_or_merged(options):
 
 
 @pytest.mark.parametrize("fault", ["temporary", "lost", "lost-before", "lost-after", "commit-temporary"])
-def test_r24_r25_what_fails_in_a_series_is_applied_once(fault):
+def test_r24_r25_what_fails_in_a_batch_is_applied_once(fault):
     log = independent(120)
     database = Database()
     database.faults.update({number: [fault] for number in range(5, 120, 7)})
@@ -220,7 +220,7 @@ def test_r24_r25_what_fails_in_a_series_is_applied_once(fault):
     assert report.retries > 0 or fault.startswith("lost")
 
 
-def test_r18_a_culprit_in_a_series_is_the_root_cause():
+def test_r18_a_culprit_in_a_batch_is_the_root_cause():
     log = independent(120)
     target = Target(takes_batch=True)
     target.database.always[60] = ApplyFailed("the culprit")
@@ -235,7 +235,7 @@ def test_r18_a_culprit_in_a_series_is_the_root_cause():
     assert sorted(target.database.applied) == list(range(1, 121))
 
 
-def test_r25_a_stop_ends_behind_a_series():
+def test_r25_a_stop_ends_after_a_batch():
     log = independent(400)
     target = Target(Database(latency=0.001), takes_batch=True)
     applier = make_applier(log, target, workers=2, **EVENTUAL)

@@ -61,11 +61,11 @@ def test_r24_a_meeting_while_a_table_is_in_order_is_not_counted() -> None:
     assert contention.widths == {"d.t": 1, "d.u": 1, "d.v": 1}
 
 
-def test_r24_jobs_of_a_bounded_table_start_one_after_the_other_and_others_beside_them() -> None:
+def test_r24_jobs_of_a_limited_table_start_one_after_the_other_and_others_beside_them() -> None:
     jobs = JobList(8, factor=8)
     jobs.put_all([job(1, "d.t"), job(2, "d.t"), job(3, "d.u"), job(4, "d.t", "d.u"), job(5, "d.u"), job(6, "d.t")])
     assert ready(jobs, 1) == [1]
-    jobs.bound_tables({"d.t": 1})
+    jobs.limit_tables({"d.t": 1})
     jobs.put_all([job(7, "d.t")])
     assert ready(jobs) == [3, 5], "what was started before is not told by its tables"
     for number, expected in ((1, [2]), (2, [4]), (3, []), (4, [6]), (5, []), (6, [7])):
@@ -76,12 +76,12 @@ def test_r24_jobs_of_a_bounded_table_start_one_after_the_other_and_others_beside
 @pytest.mark.parametrize("width", [2, 4])
 def test_r24_a_wider_bound_lets_as_many_start_at_once(width: int) -> None:
     jobs = JobList(8, factor=8)
-    jobs.bound_tables({"d.t": width})
+    jobs.limit_tables({"d.t": width})
     jobs.put_all([job(number, "d.t") for number in range(1, 10)])
     assert ready(jobs) == list(range(1, width + 1))
     jobs.committed(1)
     assert ready(jobs) == [width + 1]
-    jobs.bound_tables({})
+    jobs.limit_tables({})
     assert ready(jobs) == list(range(width + 2, 10))
 
 
@@ -90,14 +90,14 @@ def test_r24_the_oldest_job_may_always_start_whatever_was_started_before_it() ->
     jobs.put_all([job(1, "d.t"), job(2, "d.u"), job(3, "d.t")])
     jobs._jobs[0].blocks = (0,)
     jobs._started(jobs._jobs.pop())
-    jobs.bound_tables({"d.t": 1})
+    jobs.limit_tables({"d.t": 1})
     assert ready(jobs) == [1, 2]
 
 
-def test_a_series_holds_jobs_of_a_bounded_table_that_follow_one_another() -> None:
+def test_a_batch_holds_jobs_of_a_limited_table_that_follow_one_another() -> None:
     """One worker commits them one after the other anyway."""
     jobs = JobList(2, ordered=False, batch_size=8, fits=lambda _: True)
-    jobs.bound_tables({"d.t": 1})
+    jobs.limit_tables({"d.t": 1})
     jobs.put_all([job(number, "d.t") for number in range(1, 9)])
     first = jobs._pop_ready()
     assert first is not None

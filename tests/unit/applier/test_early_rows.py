@@ -48,7 +48,7 @@ def test_early_rows_are_for_merged_blocks_of_several_workers_that_commit_in_orde
     assert target.database.rows == target.database.serial(log)
 
 
-def test_r24_a_block_between_two_waves_gives_its_locks_back_to_an_older_one():
+def test_r24_a_block_between_two_groups_of_early_rows_gives_its_locks_back_to_an_older_one():
     log = log_of_two_blocks()
     database = Database(lock_timeout=5.0)
     # A gap lock, which no write set tells: the younger block has it while it waits for the older one, which needs it to go on.

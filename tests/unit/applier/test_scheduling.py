@@ -199,7 +199,7 @@ class TestJobList:
         jobs.abort()
         idle.join(5)
 
-    def test_the_oldest_job_does_not_wait_for_a_hand(self):
+    def test_the_oldest_job_does_not_wait_for_a_worker(self):
         jobs = JobList(4, concurrency=ConcurrencyLimit(4, cores=2, idle=lambda: 0.0))
         for job in jobs_of(0, 1, 0, 0):
             jobs.put(job)

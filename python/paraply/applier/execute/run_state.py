@@ -238,7 +238,7 @@ class RunState:
         """Count a conflict in which transactions of these tables blocked each other, one of them older than the other."""
         if self.jobs is not None and self.contention.met(tables, self.order.newest):
             _log.info("transactions block each other: applied one after the other for a while: %s", ", ".join(self.contention.widths))
-            self.jobs.bound_tables(self.contention.widths)
+            self.jobs.limit_tables(self.contention.widths)
 
     def is_in_order(self, block: Block) -> bool:
         """Return True if a table of the block is applied in order for a while, because its transactions blocked each other."""
@@ -248,7 +248,7 @@ class RunState:
     def relax(self) -> None:
         """Let more transactions of a table be applied at once after its period in order is over; called often."""
         if self.jobs is not None and self.contention.relax(self.order.low_water_mark + 1):
-            self.jobs.bound_tables(self.contention.widths)
+            self.jobs.limit_tables(self.contention.widths)
 
     def retried(self) -> None:
         """Count a retry, and change to serial apply in a storm of retries."""

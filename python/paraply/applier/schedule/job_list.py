@@ -151,7 +151,7 @@ class JobList:
             self._serial = serial
             self._hand_over()
 
-    def bound_tables(self, widths: Mapping[str, int]) -> None:
+    def limit_tables(self, widths: Mapping[str, int]) -> None:
         """Limit the number of running jobs that change each of these tables, until the next call.
 
         The tables of jobs that have started are not known any more: the next job of a limited table waits for all of them.
