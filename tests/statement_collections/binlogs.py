@@ -125,7 +125,7 @@ def _rows(log: Path) -> FileResult:
 def _applied(log: Path, target: FamilyTarget | PostgresTarget, folder: Path) -> FileResult:
     options: Sequence[str] = _OPTIONS if isinstance(target, FamilyTarget) else ()
     outcome = _apply(log, target, options, folder, prepared=True)
-    if _MADE_BY_THE_LOG in str(outcome.error.get("message")):
+    if outcome.code != 0 and _MADE_BY_THE_LOG in str(outcome.error["message"]):
         outcome = _apply(log, target, options, folder, prepared=False)
     result = FileResult(f"to {target.name}", int(outcome.report.get("transactions") or 0), int(outcome.report.get("filtered") or 0))
     if outcome.code != 0:
