@@ -101,7 +101,7 @@ def rendered(log: Path, parts: list[Block]) -> list[tuple[str, bytes]]:
     for table in next(item.schema for item in reversed(items(log, bounded=True)) if item.schema is not None):
         renderer.define(table, map_table(table))
     statements = [statement for part in parts for statement in renderer.render(part, sets=False)]
-    return [(table, row) for sql, _, table, _ in statements for row in re.findall(rb"\([^()]*\)", sql.partition(b" VALUES ")[2])]
+    return [(one.table, row) for one in statements for row in re.findall(rb"\([^()]*\)", one.sql.partition(b" VALUES ")[2])]
 
 
 def test_pieces_hold_every_row_once_and_in_order(one_large: Path) -> None:

@@ -102,7 +102,7 @@ pub(super) fn write_same(
 }
 
 /// Returns the type of a column whose values are compared as text.
-fn text_type(column: &ColumnMapping) -> Option<&'static str> {
+pub(super) fn text_type(column: &ColumnMapping) -> Option<&'static str> {
     match column.kind {
         Kind::Json => Some("jsonb"),
         Kind::Real => Some("real"),

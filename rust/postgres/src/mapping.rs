@@ -274,6 +274,16 @@ impl TableMapping {
         self
     }
 
+    /// Returns true if no key finds a row: it is one of those that have all its values.
+    pub(super) fn has_no_key(&self) -> bool {
+        self.keys.is_empty() && self.other_keys.is_empty()
+    }
+
+    /// Returns the columns whose values make a row: all that are not computed from others.
+    pub(super) fn own_columns(&self) -> impl Iterator<Item = usize> {
+        self.columns.iter().enumerate().filter(|(_, column)| !column.generated).map(|(index, _)| index)
+    }
+
     /// Returns the target table, quoted and with its schema.
     pub fn target(&self) -> &str {
         &self.target

@@ -34,13 +34,16 @@ pub enum Change<'r, 'v> {
 pub struct Statement {
     /// The SQL text, without a semicolon at its end.
     pub sql: Vec<u8>,
-    /// Number of rows that it must affect.
+    /// Number of rows that it must affect; [`ANY_ROWS`] for a statement that affects none.
     pub rows: u64,
     /// The source table.
     pub table: TableName,
     /// The prepared statement that it executes; none for a statement that is sent as it is.
     pub prepared: Option<Arc<str>>,
 }
+
+/// The number of rows of a statement whose number of rows says nothing.
+pub const ANY_ROWS: u64 = u64::MAX;
 
 /// Bounds of one statement for several rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

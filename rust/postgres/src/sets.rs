@@ -69,6 +69,9 @@ impl<'r> SetWriter<'r> {
     /// Adds one row's change.
     pub fn push(&mut self, table: &Arc<TableMapping>, change: Change<'_, '_>) -> Result<(), RenderError> {
         let state = self.table(table);
+        if table.has_no_key() && !table.is_alone && self.push_whole(table, state, change)? {
+            return Ok(());
+        }
         if table.is_alone || !has_known_keys(table, change) || self.in_order.contains(&table.source) {
             let place = self.push_row(table, change)?;
             self.tables.entry(table.source.clone()).and_modify(|state| state.floor = place + 1);
@@ -94,11 +97,44 @@ impl<'r> SetWriter<'r> {
         let mut done = Vec::with_capacity(self.pieces.len());
         for piece in self.pieces {
             match piece {
-                Piece::Set(set) => done.push(set.statement(self.renderer)),
+                Piece::Set(set) => done.extend(set.statements(self.renderer)),
                 Piece::Rows(writer) => done.extend(writer.finish()),
             }
         }
         done
+    }
+
+    /// Adds a change of a table without a key to a set; returns false if it must be a statement of its own.
+    ///
+    /// Rows with equal values are the same to everybody. So a row may be taken away in any order with other such rows, once
+    /// as many have been put there as the log's order has put there.
+    fn push_whole(
+        &mut self,
+        table: &Arc<TableMapping>,
+        state: TableState,
+        change: Change<'_, '_>,
+    ) -> Result<bool, RenderError> {
+        if self.in_order.contains(&table.source) {
+            return Ok(false);
+        }
+        let (taken, put) = match change {
+            Change::Insert(after) => (None, Some(self.hasher.row(state.number, table, after, &[]))),
+            Change::Delete(before) => (Some(self.hasher.row(state.number, table, before, &[])), None),
+            Change::Update { before, after } => (
+                Some(self.hasher.row(state.number, table, before, &[])),
+                Some(self.hasher.row(state.number, table, after, before)),
+            ),
+        };
+        if taken == Some(None) || put == Some(None) {
+            return Ok(false);
+        }
+        let Some(shape) = shape_of(state.number, table, change)? else { return Ok(false) };
+        let earliest = taken.flatten().and_then(|row| self.places.get(&row)).map_or(0, |place| place + 1);
+        let place = self.push_into_set(table, shape, change, earliest.max(state.floor))?;
+        if let Some(row) = put.flatten() {
+            self.places.entry(row).and_modify(|last| *last = place.max(*last)).or_insert(place);
+        }
+        Ok(true)
     }
 
     fn table(&mut self, table: &TableMapping) -> TableState {

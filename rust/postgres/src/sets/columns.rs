@@ -6,10 +6,20 @@ use paraply_core::value::Value;
 
 use super::super::conditions::write_value;
 use super::super::error::RenderError;
-use super::super::mapping::{Kind, TableMapping};
-use super::super::render::{Change, Image, Limits, Statement, missing};
+use super::super::mapping::{ColumnMapping, Kind, TableMapping};
+use super::super::render::{ANY_ROWS, Change, Image, Limits, Statement, missing};
 use super::super::renderer::Renderer;
 use super::statement::{Arguments, Shape};
+
+/// The most rows that are cheaper alone if all their values find them: one alone reads the table up to it, a set reads all
+/// of the table.
+const MOST_WHOLE_ROWS_ALONE: usize = 16;
+
+/// How much larger a set may be that reads all of a table.
+const LARGER: u64 = 20;
+
+/// The plan of a set that finds whole rows needs what the session's settings forbid.
+const WITH_HASHES: [&str; 2] = ["SET LOCAL enable_hashjoin=on", "SET LOCAL enable_hashjoin=off"];
 
 /// A set that takes rows.
 #[derive(Debug)]
@@ -17,8 +27,8 @@ pub(super) struct OpenSet {
     table: Arc<TableMapping>,
     shape: Shape,
     arrays: Vec<Vec<u8>>,
-    /// The first row's values: one row alone is cheaper without arrays.
-    first: Vec<Vec<u8>>,
+    /// The values of the first rows: so few are cheaper without arrays.
+    first: Vec<Vec<Vec<u8>>>,
     literal: Vec<u8>,
     rows: u64,
 }
@@ -27,8 +37,7 @@ impl OpenSet {
     /// Creates an empty set.
     pub(super) fn new(table: &Arc<TableMapping>, shape: Shape) -> Self {
         let arrays = vec![Vec::with_capacity(64); shape.columns(table).len()];
-        let first = Vec::with_capacity(arrays.len());
-        Self { table: Arc::clone(table), shape, arrays, first, literal: Vec::new(), rows: 0 }
+        Self { table: Arc::clone(table), shape, arrays, first: Vec::new(), literal: Vec::new(), rows: 0 }
     }
 
     /// Adds a row. The change has the set's shape; `table` is its mapping, whose character sets may be the row's own.
@@ -38,8 +47,10 @@ impl OpenSet {
             Change::Delete(before) => (before, &[]),
             Change::Update { before, after } => (before, after),
         };
-        let key = self.shape.key(table).iter().map(|&i| (i, found));
-        let columns = key.chain(self.shape.written.iter().map(|&i| (i, new)));
+        let key = self.shape.key(table);
+        let columns = key.iter().map(|&i| (i, found)).chain(self.shape.written.iter().map(|&i| (i, new)));
+        let is_alone = self.first.len() < self.most_alone();
+        let mut alone = Vec::new();
         for ((index, image), array) in columns.zip(&mut self.arrays) {
             let Some(column) = table.columns.get(index) else { continue };
             let value = image.get(index).and_then(Option::as_ref).ok_or_else(|| missing(table, column))?;
@@ -47,9 +58,12 @@ impl OpenSet {
             write_value(&mut self.literal, table, column, value, image)?;
             array.push(if self.rows == 0 { b'{' } else { b',' });
             push_element(array, &column.kind, value, &self.literal);
-            if self.rows == 0 {
-                self.first.push(self.literal.clone());
+            if is_alone {
+                alone.push(self.literal.clone());
             }
+        }
+        if is_alone {
+            self.first.push(alone);
         }
         self.rows += 1;
         Ok(())
@@ -57,35 +71,64 @@ impl OpenSet {
 
     /// Returns true if the set takes no more rows.
     pub(super) fn is_full(&self, limits: Limits) -> bool {
-        self.rows >= limits.rows || self.arrays.iter().map(Vec::len).sum::<usize>() >= limits.bytes
+        let larger = if self.finds_whole_rows() { LARGER } else { 1 };
+        let bytes = self.arrays.iter().map(Vec::len).sum::<usize>() as u64;
+        self.rows >= limits.rows * larger || bytes >= limits.bytes as u64 * larger
     }
 
-    /// Returns the set as a statement.
-    pub(super) fn statement(self, renderer: &Renderer) -> Statement {
-        let Self { table, shape, arrays, first, rows, .. } = self;
-        let form = if rows == 1 { Arguments::Values } else { Arguments::Arrays };
-        let prepared = renderer.prepared_name(&shape.preparation(&table, form));
-        let types = if prepared.is_none() { shape.columns(&table) } else { Vec::new() };
-        let mut arguments = first;
-        if form == Arguments::Arrays {
-            for (n, (argument, array)) in arguments.iter_mut().zip(&arrays).enumerate() {
-                argument.clear();
-                for part in [b"'".as_slice(), array.as_slice(), b"}'".as_slice()] {
-                    argument.extend_from_slice(part);
-                }
-                if let Some(element) = types.get(n).and_then(|column| column.free_type()) {
-                    argument.extend_from_slice(format!("::{element}[]").as_bytes());
-                }
-            }
+    /// Returns the set as statements.
+    pub(super) fn statements(self, renderer: &Renderer) -> Vec<Statement> {
+        if self.first.len() as u64 == self.rows {
+            let alone = self.first.iter().map(|values| self.statement(renderer, Arguments::Values, values, 1));
+            return alone.collect();
         }
+        let array = |array: &Vec<u8>| [b"'".as_slice(), array, b"}'".as_slice()].concat();
+        let arrays: Vec<Vec<u8>> = self.arrays.iter().map(array).collect();
+        if !self.finds_whole_rows() {
+            return vec![self.statement(renderer, Arguments::Arrays, &arrays, self.rows)];
+        }
+        let [before, after] = WITH_HASHES.map(|text| Statement {
+            sql: text.into(),
+            rows: ANY_ROWS,
+            table: self.table.source.clone(),
+            prepared: None,
+        });
+        let arguments = self.typed(&arrays);
+        let sql = with_arguments(&self.shape, &self.table, Arguments::Arrays, &arguments);
+        vec![before, Statement { sql, rows: self.rows, table: self.table.source.clone(), prepared: None }, after]
+    }
+
+    fn finds_whole_rows(&self) -> bool {
+        self.shape.finds_whole_rows(&self.table)
+    }
+
+    fn most_alone(&self) -> usize {
+        if self.finds_whole_rows() { MOST_WHOLE_ROWS_ALONE } else { 1 }
+    }
+
+    /// Returns a statement with values, which is prepared if it is used often enough.
+    fn statement(&self, renderer: &Renderer, form: Arguments, values: &[Vec<u8>], rows: u64) -> Statement {
+        let Self { table, shape, .. } = self;
+        let prepared = renderer.prepared_name(&shape.preparation(table, form));
         let sql = match &prepared {
             Some(name) => {
-                [b"EXECUTE ".as_slice(), name.as_bytes(), b"(".as_slice(), &arguments.join(&b','), b")".as_slice()]
+                [b"EXECUTE ".as_slice(), name.as_bytes(), b"(".as_slice(), &values.join(&b','), b")".as_slice()]
                     .concat()
             }
-            None => with_arguments(&shape, &table, form, &arguments),
+            None if form == Arguments::Arrays => with_arguments(shape, table, form, &self.typed(values)),
+            None => with_arguments(shape, table, form, values),
         };
         Statement { sql, rows, table: table.source.clone(), prepared }
+    }
+
+    /// Returns arrays with their types.
+    fn typed(&self, arrays: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let columns = self.shape.columns(&self.table);
+        let typed = |(array, column): (&Vec<u8>, &&ColumnMapping)| match column.free_type() {
+            Some(element) => [array.as_slice(), format!("::{element}[]").as_bytes()].concat(),
+            None => array.clone(),
+        };
+        arrays.iter().zip(&columns).map(typed).collect()
     }
 }
 

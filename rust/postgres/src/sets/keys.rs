@@ -18,6 +18,25 @@ pub(super) struct KeyHasher {
 }
 
 impl KeyHasher {
+    /// Returns the hash of a row by all its values, with those of another image where it has none; none if a value is not known.
+    pub(super) fn row(
+        &mut self,
+        number: usize,
+        table: &TableMapping,
+        image: Image<'_, '_>,
+        other: Image<'_, '_>,
+    ) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        (number, usize::MAX).hash(&mut hasher);
+        for index in table.own_columns() {
+            let value = [image, other].into_iter().find_map(|image| image.get(index)?.as_ref())?;
+            self.literal.clear();
+            write_literal(&mut self.literal, &table.columns.get(index)?.kind, value).ok()?;
+            without_sign_of_zero(&self.literal).hash(&mut hasher);
+        }
+        Some(hasher.finish())
+    }
+
     /// Collects the hashes of the unique keys that a change takes or gives up.
     pub(super) fn touched(&mut self, number: usize, table: &TableMapping, change: Change<'_, '_>) {
         self.touched.clear();

@@ -102,7 +102,7 @@ fn values_of_unique_keys_that_move_between_rows_stay_in_order() {
 }
 
 #[test]
-fn a_table_without_a_key_keeps_one_statement_a_row() {
+fn rows_of_a_table_without_a_key_are_taken_after_they_were_put() {
     let (t, keyed) = (table("t", &[], &[]), table("s", &[&[0]], &[]));
     let (a, b) = (row(1, 1, "a"), row(2, 2, "b"));
     let got = rendered(&[
@@ -111,13 +111,42 @@ fn a_table_without_a_key_keeps_one_statement_a_row() {
         (&t, Change::Delete(&a)),
         (&keyed, Change::Insert(&b)),
         (&t, Change::Insert(&b)),
+        (&t, Change::Update { before: &b, after: &a }),
+        (&t, Change::Delete(&a)),
     ]);
     let heads: Vec<(&str, u64)> = got.iter().map(|(sql, rows)| (&sql[..15], *rows)).collect();
-    assert_eq!(
-        heads,
-        [("INSERT INTO \"d\"", 1), ("INSERT INTO \"d\"", 2), ("DELETE FROM \"d\"", 1), ("INSERT INTO \"d\"", 1)]
-    );
-    assert!(got[0].0.contains("VALUES"));
+    let (inserts, delete, update) = ("INSERT INTO \"d\"", "DELETE FROM \"d\"", "UPDATE \"d\".\"t\" ");
+    assert_eq!(heads, [(inserts, 2), (inserts, 2), (delete, 1), (update, 1), (delete, 1)]);
+}
+
+#[test]
+fn few_whole_rows_are_found_one_by_one() {
+    let columns = vec![
+        ColumnMapping::new("id", Kind::Integer, false).with_type("integer"),
+        ColumnMapping::new("f", Kind::Double, false).with_type("double precision"),
+        ColumnMapping::new("twice", Kind::Integer, true).with_type("integer"),
+    ];
+    let t = Arc::new(TableMapping::new(TableName::new("d", "t"), "d", "t", columns, vec![]).unwrap());
+    let image = |id| vec![Some(Value::Int(id)), Some(Value::Null), Some(Value::Int(2 * id))];
+    let (a, b) = (image(1), image(2));
+    let sql = r#"DELETE FROM "d"."t" AS t WHERE t.ctid=(SELECT s.ctid FROM "d"."t" AS s WHERE s."id" IS NOT DISTINCT FROM '1' AND s."f"::text IS NOT DISTINCT FROM (NULL::double precision)::text LIMIT 1 FOR UPDATE)"#;
+    assert_eq!(rendered(&[(&t, Change::Delete(&a))]), [(sql.to_owned(), 1)]);
+    let update = rendered(&[(&t, Change::Update { before: &a, after: &b })]).remove(0).0;
+    let head = r#"UPDATE "d"."t" AS t SET "id"='2',"f"=NULL,"twice"='4' WHERE t.ctid=(SELECT s.ctid FROM "#;
+    assert!(update.starts_with(head), "{update}");
+}
+
+#[test]
+fn many_whole_rows_are_found_together() {
+    let (t, a, b) = (table("t", &[], &[]), row(1, 1, "a"), row(1, 2, "b"));
+    let got = rendered(&[(&t, Change::Update { before: &a, after: &b }); 17]);
+    let texts: Vec<(&str, u64)> = got.iter().map(|(sql, rows)| (&sql[..24], *rows)).collect();
+    let (on, off) = ("SET LOCAL enable_hashjoin", u64::MAX);
+    assert_eq!(texts, [(&on[..24], off), ("WITH w AS MATERIALIZED (", 17), (&on[..24], off)]);
+    let (_, body) = got[1].0.split_once(" AS a) ").unwrap();
+    let sql = r#"UPDATE "d"."t" AS t SET "id"=v.v4,"u"=v.v5,"name"=v.v6 FROM (SELECT f.part, f.place, v.* FROM (SELECT q.part, q.place, q.paraply_row, row_number() OVER (PARTITION BY q.paraply_row) AS paraply_number FROM (SELECT s.tableoid AS part, s.ctid AS place, ROW(s."id",s."u",s."name")::text AS paraply_row FROM "d"."t" AS s) AS q WHERE q.paraply_row IN (SELECT w.paraply_row FROM w)) AS f JOIN w AS v USING (paraply_row, paraply_number)) AS v WHERE t.tableoid=v.part AND t.ctid=v.place"#;
+    assert_eq!(body, sql);
+    assert!(got[1].0.contains("ROW(v1,v2,v3)::text AS paraply_row FROM unnest('{1,1,"));
 }
 
 #[test]
@@ -293,4 +322,60 @@ proptest! {
         });
         prop_assert_eq!(model.0, expected.collect::<BTreeMap<_, _>>());
     }
+}
+
+proptest! {
+    /// Random changes of a table without a key take only rows that are there, in any order of the rows of a set.
+    #[test]
+    fn sets_of_whole_rows_leave_the_rows_that_the_changes_leave(steps in prop::collection::vec((0..3u8, 0..3i64, 0..3i64), 1..120)) {
+        let t = table("t", &[], &[]);
+        let renderer = Renderer::new();
+        let mut writer = SetWriter::new(&renderer, Limits { rows: 2, bytes: 1 << 20 });
+        let image = |id: i64| row(id, id, "x");
+        let mut rows: Vec<i64> = Vec::new();
+        for (kind, id, other) in steps {
+            let found = rows.iter().position(|row| *row == id);
+            match (kind, found) {
+                (0, _) => {
+                    writer.push(&t, Change::Insert(&image(id))).unwrap();
+                    rows.push(id);
+                }
+                (1, Some(place)) => {
+                    writer.push(&t, Change::Delete(&image(id))).unwrap();
+                    rows.swap_remove(place);
+                }
+                (2, Some(place)) => {
+                    writer.push(&t, Change::Update { before: &image(id), after: &image(other) }).unwrap();
+                    rows[place] = other;
+                }
+                _ => {}
+            }
+        }
+        let mut model: Vec<String> = Vec::new();
+        for statement in writer.finish().into_iter().filter(|statement| statement.rows != u64::MAX) {
+            let sql = text_of(&renderer, &statement);
+            let lists = if sql.contains("unnest") { arrays_of(&sql) } else { alone_of(&sql) };
+            prop_assert_eq!(lists[0].len() as u64, statement.rows);
+            let insert = sql.starts_with("INSERT");
+            for taken in lists.first().filter(|_| !insert).into_iter().flatten() {
+                let place = model.iter().position(|row| row == taken);
+                prop_assert!(place.is_some(), "no row {taken} for {sql}");
+                model.swap_remove(place.unwrap_or_default());
+            }
+            let put = if insert { lists.first() } else { lists.get(3) };
+            model.extend(put.into_iter().flatten().cloned());
+        }
+        let mut expected: Vec<String> = rows.iter().map(ToString::to_string).collect();
+        expected.sort();
+        model.sort();
+        prop_assert_eq!(model, expected);
+    }
+}
+
+/// The values of a statement for one row of the test above, the old ones first.
+fn alone_of(sql: &str) -> Vec<Vec<String>> {
+    let (head, condition) = sql.split_once(" WHERE ").unwrap_or((sql, ""));
+    let quoted =
+        |text: &str| -> Vec<Vec<String>> { text.split('\'').skip(1).step_by(2).map(|v| vec![v.to_owned()]).collect() };
+    [quoted(condition), quoted(head)].concat()
 }
