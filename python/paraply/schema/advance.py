@@ -270,6 +270,7 @@ class Advance:
             raise DdlSyntaxError("a table without columns")
         draft.columns = [column_of(spec, charset, collation, self.rules) for spec in columns]
         draft.add_elements(statement.elements, self.rules, self.catalog.table)
+        draft.promote_timestamp(self.rules)
         return self._stored_parents(draft.table())
 
     def _stored_parents(self, table: Table) -> Table:

@@ -107,6 +107,19 @@ pub enum RenderError {
         /// The column.
         column: String,
     },
+    /// A generated column over an `AUTO_INCREMENT` column, which cannot be computed here.
+    #[error(
+        "generated column {column} of {table} reads the AUTO_INCREMENT column, and MariaDB logs the value that it had before \
+         the row got its number; the column's expression is none that is computed here (+ - * % of integer columns, IF, \
+         CASE, IFNULL, COALESCE; a copy of a text column); leave the table out with a filter, or drop the column in the \
+         source and copy the database again"
+    )]
+    UncertainColumn {
+        /// The table.
+        table: TableName,
+        /// The column.
+        column: String,
+    },
     /// A row whose change cascades to other tables, in a log that does not hold what the cascade changes (R15a).
     #[error(
         "a change of a row of {table} changes rows of other tables through foreign keys (CASCADE or SET NULL), and the \

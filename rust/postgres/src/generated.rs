@@ -1,4 +1,4 @@
-//! Generated columns that a row image leaves out.
+//! Generated columns that a row image leaves out, or has with another value than the column.
 //!
 //! `MariaDB` from 11.x on logs no generated columns in the images of UPDATE and DELETE, and the target stores their values as plain ones.
 
@@ -33,13 +33,16 @@ impl<'v> Completed<'_, 'v> {
 /// Computes the generated columns that a row's images leave out.
 ///
 /// # Errors
-/// [`RenderError::GeneratedColumn`] where the row gets a value that is neither logged nor computed.
+/// [`RenderError::GeneratedColumn`] where the row gets a value that is neither logged nor computed,
+/// [`RenderError::UncertainColumn`] where it is logged wrongly.
 pub(super) fn complete<'r, 'v>(
     table: &TableMapping,
     before: Option<Image<'r, 'v>>,
     after: Option<Image<'r, 'v>>,
 ) -> Result<Completed<'r, 'v>, RenderError> {
-    let lacks = |image: Image<'_, '_>| table.columns.iter().zip(image).any(|(c, value)| c.generated && value.is_none());
+    let lacks = |image: Image<'_, '_>| {
+        !table.recomputed.is_empty() || table.columns.iter().zip(image).any(|(c, value)| c.generated && value.is_none())
+    };
     if ![before, after].into_iter().flatten().any(lacks) {
         return Ok(Completed { before: before.map(Cow::Borrowed), after: after.map(Cow::Borrowed) });
     }
@@ -53,6 +56,9 @@ pub(super) fn complete<'r, 'v>(
 
 fn filled<'v>(table: &TableMapping, image: Image<'_, 'v>, before: Option<Image<'_, 'v>>) -> Vec<Option<Value<'v>>> {
     let mut image = image.to_vec();
+    for &column in &table.recomputed {
+        image.get_mut(column).map(Option::take);
+    }
     for computed in &table.computed {
         let value = computed.value(|source| {
             let earlier = || before.filter(|_| !table.is_generated(source))?.get(source).copied().flatten();
@@ -77,8 +83,12 @@ fn check(table: &TableMapping, after: Image<'_, '_>, is_update: bool) -> Result<
         .iter()
         .enumerate()
         .find(|(index, column)| column.generated && lacks(*index) && !(is_update && is_stable(*index)));
-    unknown.map_or(Ok(()), |(_, column)| {
-        Err(RenderError::GeneratedColumn { table: table.source.clone(), column: column.name.clone() })
+    let Some((index, column)) = unknown else { return Ok(()) };
+    let (table_name, column) = (table.source.clone(), column.name.clone());
+    Err(if table.recomputed.contains(&index) {
+        RenderError::UncertainColumn { table: table_name, column }
+    } else {
+        RenderError::GeneratedColumn { table: table_name, column }
     })
 }
 

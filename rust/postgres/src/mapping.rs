@@ -183,6 +183,8 @@ pub struct TableMapping {
     pub key_hashes: usize,
     /// Computation of generated columns where an image leaves them out, in the order of the columns.
     pub computed: Vec<Computed>,
+    /// Generated columns whose logged values are not used.
+    pub recomputed: Vec<usize>,
     /// True if the target may hold several rows with one value of the best key, because it has no unique index on it. One
     /// statement may then change one row only: else a row too many would make up for one that is missing.
     pub is_alone: bool,
@@ -219,6 +221,7 @@ impl TableMapping {
             cascades_update,
             key_hashes: 0,
             computed: Vec::new(),
+            recomputed: Vec::new(),
             is_alone: false,
             target,
         })
@@ -250,6 +253,13 @@ impl TableMapping {
     #[must_use]
     pub fn with_computed(mut self, computed: Vec<Computed>) -> Self {
         self.computed = computed;
+        self
+    }
+
+    /// Sets the generated columns whose logged values are not used.
+    #[must_use]
+    pub fn with_recomputed(mut self, columns: Vec<usize>) -> Self {
+        self.recomputed = columns;
         self
     }
 

@@ -59,6 +59,7 @@ def alter(table: Table, statement: AlterTableStatement, rules: Rules, lookup: Lo
         work.convert(defaults.convert)
     work.follow_renames()
     work.add_constraints(lookup)
+    work.draft.promote_timestamp(rules)
     result = work.draft.table()
     return Altered(result, work.renames, tuple(work.added))
 

@@ -24,14 +24,18 @@ def read_literal(cursor: Cursor) -> Default | None:
     """Read a literal, possibly in parentheses; return None and read nothing if there is none or its value is not known.
 
     >>> from paraply.schema.ddl.cursor import Cursor
-    >>> from paraply.schema.ddl.rules import Rules
+    >>> from paraply.schema.ddl.rules import MODE_EMPTY_STRING_IS_NULL, Rules
     >>> read_literal(Cursor("((-5))", Rules()))
     Default(kind='literal', text='-5', form='number', introduced=False)
+    >>> read_literal(Cursor("_utf8mb4''", Rules(mariadb=True, sql_mode=MODE_EMPTY_STRING_IS_NULL))).text is None
+    True
     """
     start = cursor.index
     found = _in_parentheses(cursor) if cursor.at("(") else _literal(cursor)
     if found is None:
         cursor.index = start
+    elif cursor.rules.empty_is_null and found.kind == "literal" and found.form == "string" and not found.text:
+        return Default("literal")
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from paraply.schema.collations import Collations, canonical_collation, collations
 
-__all__ = ["MODE_ANSI_QUOTES", "MODE_NO_BACKSLASH_ESCAPES", "Rules", "logs_cascades"]
+__all__ = ["EXPLICIT_DEFAULTS", "MODE_ANSI_QUOTES", "MODE_NO_BACKSLASH_ESCAPES", "Rules", "explicit_defaults", "logs_cascades"]
 
 _LOGS_CASCADES = (9, 6, 0)
 """First MySQL that logs the rows which foreign keys change by themselves (R15a)."""
@@ -19,9 +19,35 @@ MODE_ORACLE = 512
 MODE_MAXDB = 4096
 MODE_NO_BACKSLASH_ESCAPES = 1048576
 MODE_PAD_CHAR_TO_FULL_LENGTH = 1 << 31
+MODE_EMPTY_STRING_IS_NULL = 1 << 32
 MODE_STRICT = 2097152 | 4194304
 CHARSET_COLLATIONS_SINCE = (11, 2, 1)
 UCA1400_CHARSETS = ("utf8mb3", "utf8mb4", "ucs2", "utf16", "utf32")
+
+
+#: First version of each MariaDB 10.x that logs explicit_defaults_for_timestamp; 10.10 and later always do.
+_EXPLICIT_DEFAULTS_SINCE = {5: 17, 6: 9, 7: 5, 8: 4, 9: 2}
+#: The bit of ``flags2`` in which MariaDB logs it.
+EXPLICIT_DEFAULTS = 1 << 24
+
+
+def explicit_defaults(context: Mapping[str, Any], *, mariadb: bool, version: tuple[int, int, int]) -> bool | None:
+    """Return ``explicit_defaults_for_timestamp`` of a statement; None if not known.
+
+    MySQL logs the variable since 8.0.2 with each CREATE TABLE and ALTER TABLE, MariaDB as a bit of ``flags2``. A version that does not log
+    it has it off by default.
+
+    >>> explicit_defaults({"flags2": 0}, mariadb=True, version=(10, 11, 19)), explicit_defaults({}, mariadb=False, version=(5, 7, 44))
+    (False, False)
+    """
+    if not mariadb:
+        logged: bool | None = context.get("explicit_defaults_for_timestamp")
+        return False if logged is None and version < (8, 0, 2) else logged
+    major, minor, patch = version
+    if major < 10 or (major == 10 and minor < 10 and patch < _EXPLICIT_DEFAULTS_SINCE.get(minor, 1000)):
+        return False
+    flags = context.get("flags2")
+    return None if flags is None else bool(flags & EXPLICIT_DEFAULTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +100,7 @@ class Rules:
             server_collation=table.name(charset[2]) if charset else None,
             utf8mb4_collation=table.name(utf8mb4) if utf8mb4 else None,
             charset_collations=logged if pairs is not None and None not in names else None,
-            explicit_timestamp=context.get("explicit_defaults_for_timestamp"),
+            explicit_timestamp=explicit_defaults(context, mariadb=mariadb, version=version),
             client_charset=sent,
             connection_charset=None if sent in {literals, "binary", None} else literals,
             time_zone=context.get("time_zone"),
@@ -93,6 +119,11 @@ class Rules:
     def pads_char(self) -> bool:
         """True if CHAR columns are read with the spaces up to their length, also by an ALTER that makes them another type."""
         return self.has(MODE_PAD_CHAR_TO_FULL_LENGTH)
+
+    @property
+    def empty_is_null(self) -> bool:
+        """True if the literal ``''`` is NULL (MariaDB)."""
+        return self.mariadb and self.has(MODE_EMPTY_STRING_IS_NULL)
 
     @property
     def strict(self) -> bool:

@@ -168,6 +168,20 @@ class Draft:
         matches = (pattern.fullmatch(key.name.lower()) for key in self.foreign_keys)
         return f"{self.name}_ibfk_{max((int(match.group(1)) for match in matches if match), default=0) + 1}"
 
+    def promote_timestamp(self, rules: Rules) -> None:
+        """Give the first TIMESTAMP column the default that it has without ``explicit_defaults_for_timestamp``, if it has none.
+
+        As promote_first_timestamp_column in sql/sql_table.cc of both families does; the ON UPDATE clause is of no concern here.
+        """
+        if rules.explicit_timestamp is not False:
+            return
+        for place, column in enumerate(self.columns):
+            if column.type != "timestamp":
+                continue
+            if not column.nullable and column.generated is None and column.default is not None and column.default.kind == "none":
+                self.columns[place] = replace(column, default=Default("expression", str(column.scale or 0), "now"))
+            return
+
     def table(self) -> Table:
         """Return the finished definition."""
         self._drop_served_keys()

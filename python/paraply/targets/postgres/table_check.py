@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import SchemaMismatch, UsageError
 from paraply.targets.postgres.privileges import check_table_privileges
-from paraply.targets.postgres.types import ColumnMapping, TableMapping, map_table, quote_literal
+from paraply.targets.postgres.types import ColumnMapping, TableMapping, map_table, over_automatic, quote_literal
 
 if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.postgres.connection import PgConnection
     from paraply.targets.protocol import ApplyPlan
 
-__all__ = ["check_counterpart", "check_generated", "check_table", "refuse_preserve", "table_exists"]
+__all__ = ["check_counterpart", "check_generated", "check_recomputed", "check_table", "refuse_preserve", "table_exists"]
 
 
 def refuse_preserve(plan: ApplyPlan) -> None:
@@ -56,6 +56,7 @@ def check_counterpart(connection: PgConnection, table: Table, *, incomplete: boo
     mapping = map_table(table)
     check_table(connection, mapping)
     check_table_privileges(connection, mapping)
+    check_recomputed(table)
     if incomplete:
         check_generated(table)
     return not mapping.keys or _is_unique(connection, mapping)
@@ -99,6 +100,31 @@ def check_table(connection: PgConnection, mapping: TableMapping) -> None:
     _check_triggers(connection, mapping, oid, name)
 
 
+#: Explanation and advice of an expression that is not understood.
+_NOT_COMPUTED = (
+    "is none that is computed here (+ - * % of integer columns, IF, CASE, IFNULL, COALESCE; a copy of a text column); leave the table out"
+    " with a filter, or drop the column in the source and copy the database again"
+)
+
+
+def check_recomputed(table: Table) -> None:
+    """Check that generated columns over an AUTO_INCREMENT column can be computed: the log has other values of them.
+
+    Raises:
+        SchemaMismatch: The expression of a column cannot be computed.
+    """
+    from paraply._native import PostgresRenderer
+
+    over = [table.columns[index].name for index in over_automatic(table.columns)]
+    unknown = [name for name in PostgresRenderer.uncomputed(table) if name in over] if over else []
+    if unknown:
+        raise SchemaMismatch(
+            f"generated column {unknown[0]} reads the AUTO_INCREMENT column, and MariaDB logs the value that it had before the row got its"
+            f" number; the column's expression {_NOT_COMPUTED}",
+            table=table.full_name,
+        )
+
+
 def check_generated(table: Table) -> None:
     """Check that the values of generated columns that the log omits can be computed.
 
@@ -111,8 +137,7 @@ def check_generated(table: Table) -> None:
     if unknown:
         raise SchemaMismatch(
             f"the log leaves out generated column {unknown[0]} of changed rows, as MariaDB from version 11 on does, and the column's"
-            " expression is none that is computed here (+ - * % of integer columns, IF, CASE, IFNULL, COALESCE; a copy of a text column);"
-            " leave the table out with a filter, or drop the column in the source and copy the database again",
+            f" expression {_NOT_COMPUTED}",
             table=table.full_name,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
     from paraply.schema.model import Column, Key, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "CHARSETS", "SINGLE_BYTE", "UNICODE", "ColumnMapping", "TableMapping", "check_name", "map_column", "map_table", "quote_identifier",
-    "quote_literal",
+    "CHARSETS", "SINGLE_BYTE", "UNICODE", "ColumnMapping", "TableMapping", "check_name", "map_column", "map_table", "over_automatic",
+    "quote_identifier", "quote_literal",
 ]  # fmt: skip
 
 UNICODE = frozenset({"utf8mb4", "utf8mb3", "utf8", "ucs2", "utf16", "utf16le", "utf32"})
@@ -112,6 +113,8 @@ class TableMapping:
         cascades_delete: True if deleting a row changes rows of other tables on the source.
         cascades_update: Indexes of the columns whose updates change rows of other tables on the source.
         is_alone: True if the target may hold several rows with one value of the best key, so that a statement may change one row only.
+        recomputed: Indexes of the generated columns whose logged values are not used: those over an AUTO_INCREMENT column, which MariaDB
+            logs as computed before the row had its number (seen with 10.5 to 11.8; MySQL has no such columns).
     """
 
     database: str
@@ -124,6 +127,7 @@ class TableMapping:
     cascades_update: tuple[int, ...] = ()
     other_keys: tuple[tuple[int, ...], ...] = ()
     is_alone: bool = False
+    recomputed: tuple[int, ...] = ()
 
     @property
     def target(self) -> str:
@@ -214,7 +218,29 @@ def map_table(table: Table, children: Iterable[Table] = ()) -> TableMapping:
     delete = any(key.on_delete != "refuse" for key in references)
     changed = {column.lower() for key in references if key.on_update != "refuse" for column in key.parent_columns}
     update = tuple(index for index, column in enumerate(table.columns) if column.name.lower() in changed)
-    return TableMapping(table.database, table.name, schema, name, columns, keys, delete, update, others)
+    return TableMapping(
+        table.database, table.name, schema, name, columns, keys, delete, update, others, recomputed=over_automatic(table.columns)
+    )  # fmt: skip
+
+
+def over_automatic(columns: Sequence[Column]) -> tuple[int, ...]:
+    """Return the indexes of the generated columns that read an AUTO_INCREMENT column, also by way of others.
+
+    >>> from paraply.schema.model import Column, Default
+    >>> over_automatic((Column("id", "int", default=Default("automatic")), Column("g", "int", generated="virtual", expression="`id` * 2")))
+    (1,)
+    """
+    read = {column.name.lower() for column in columns if column.default is not None and column.default.kind == "automatic"}
+    found: set[int] = set()
+    while read:
+        names = re.compile("|".join(rf"(?<![\w$]){re.escape(name)}(?![\w$])" for name in sorted(read)))
+        more = {
+            index for index, column in enumerate(columns)
+            if index not in found and column.generated is not None and names.search((column.expression or "").lower())
+        }  # fmt: skip
+        found |= more
+        read = {columns[index].name.lower() for index in more}
+    return tuple(sorted(found))
 
 
 def _certain(column: Column, table: Table) -> Column:

@@ -65,6 +65,13 @@ fn a_new_row_without_the_generated_column_gets_its_value() {
 }
 
 #[test]
+fn a_logged_value_over_the_rows_number_is_not_used() {
+    let table = table("a * 2", vec![vec![0]]).with_recomputed(vec![2]);
+    let got = rendered(&table, None, Some(&[Some(1), Some(3), Some(0)])).unwrap();
+    assert_eq!(got, r#"INSERT INTO "d"."t" ("id","a","x") VALUES ('1','3','6')"#);
+}
+
+#[test]
 fn what_cannot_be_computed_is_refused_by_the_columns_name() {
     for (table, after) in [
         (table("a / 2", vec![vec![0]]), [Some(1), Some(5), None]),

@@ -15,7 +15,7 @@ use super::statement::{Arguments, Shape};
 /// of the table.
 const MOST_WHOLE_ROWS_ALONE: usize = 16;
 
-/// How much larger a set may be that reads all of a table.
+/// Factor by which a set that reads all of a table may be larger.
 const LARGER: u64 = 20;
 
 /// The plan of a set that finds whole rows needs what the session's settings forbid.

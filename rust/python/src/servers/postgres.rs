@@ -77,7 +77,9 @@ impl PyPostgresRenderer {
         let other_keys: Vec<Vec<usize>> = mapping_of.getattr("other_keys")?.extract()?;
         let mapping = mapping.with_cascades(cascades_delete, cascades_update).with_other_keys(other_keys);
         let is_alone = mapping_of.getattr("is_alone")?.is_truthy()?;
-        self.renderer.define(mapping.with_key_hashes(hashed).with_computed(computed).with_alone(is_alone));
+        let recomputed: Vec<usize> = mapping_of.getattr("recomputed")?.extract()?;
+        let mapping = mapping.with_key_hashes(hashed).with_computed(computed).with_recomputed(recomputed);
+        self.renderer.define(mapping.with_alone(is_alone));
         Ok(())
     }
 
@@ -192,7 +194,7 @@ fn render_error(error: &RenderError, block: &PyBlock) -> PyErr {
             place.table = Some(table.to_string());
             Cause::ApplyFailed
         }
-        RenderError::GeneratedColumn { table, .. } => {
+        RenderError::GeneratedColumn { table, .. } | RenderError::UncertainColumn { table, .. } => {
             place.table = Some(table.to_string());
             Cause::SchemaMismatch
         }

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import LogNotUnderstood
-from paraply.schema.ddl.rules import Rules
+from paraply.schema.ddl.rules import EXPLICIT_DEFAULTS, Rules, explicit_defaults
 from paraply.schema.ddl.statement_kind import StatementKind
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.session_defaults import dropped_modes, has_variable, is_time_zone, known_modes, unlogged_variables
@@ -40,16 +40,13 @@ _UTF8MB4_GENERAL_CI = 45
 _AUTO_IS_NULL = 1 << 14
 _NO_CHECK_CONSTRAINTS = 1 << 15
 _NOT_AUTOCOMMIT = 1 << 19
-_EXPLICIT_DEFAULTS = 1 << 24
 _NO_FOREIGN_KEY_CHECKS = 1 << 26
 _RELAXED_UNIQUE_CHECKS = 1 << 27
 _IF_EXISTS = 1 << 28
 _INSERT_HISTORY = 1 << 30
 _COMMON_FLAGS = _AUTO_IS_NULL | _NOT_AUTOCOMMIT | _NO_FOREIGN_KEY_CHECKS | _RELAXED_UNIQUE_CHECKS
-_MARIADB_FLAGS = _NO_CHECK_CONSTRAINTS | _EXPLICIT_DEFAULTS | _IF_EXISTS | _INSERT_HISTORY
+_MARIADB_FLAGS = _NO_CHECK_CONSTRAINTS | EXPLICIT_DEFAULTS | _IF_EXISTS | _INSERT_HISTORY
 
-#: First version of each MariaDB 10.x that logs explicit_defaults_for_timestamp; 10.10 and later always do.
-_EXPLICIT_DEFAULTS_SINCE = {5: 17, 6: 9, 7: 5, 8: 4, 9: 2}
 
 _CHARSET_VARIABLES = ("character_set_client", "collation_connection", "collation_server")
 #: Variables that are logged as numbers.
@@ -266,8 +263,7 @@ def _flag_variables(statement: Statement, flags: int, log: Format, server: Serve
     ]
     if log.mariadb:
         variables.append(f"check_constraint_checks={0 if flags & _NO_CHECK_CONSTRAINTS else 1}")
-        # A version that does not log the variable has it off by default.
-        explicit = _logs_explicit_defaults(log.version) and flags & _EXPLICIT_DEFAULTS
+        explicit = explicit_defaults({"flags2": flags}, mariadb=True, version=log.version)
         variables.append(f"explicit_defaults_for_timestamp={1 if explicit else 0}")
         variables += _switch(statement, "sql_if_exists", server, on=bool(flags & _IF_EXISTS))
         variables += _switch(statement, "system_versioning_insert_history", server, on=bool(flags & _INSERT_HISTORY))
@@ -281,13 +277,6 @@ def _switch(statement: Statement, name: str, server: ServerKind, *, on: bool) ->
     if on:
         raise LogNotUnderstood(f"the statement ran under {name}=1, which the target does not have", position=statement.offset)
     return []
-
-
-def _logs_explicit_defaults(version: tuple[int, int, int]) -> bool:
-    major, minor, patch = version
-    if major != 10 or minor > 9:
-        return major >= 10
-    return patch >= _EXPLICIT_DEFAULTS_SINCE.get(minor, 1000)
 
 
 def _sql_mode(statement: Statement, mode: int, server: ServerKind) -> int:

@@ -315,7 +315,9 @@ def _change_column(change: ch.AlterTable, before: ColumnMapping | None, after: C
     if before is None:
         return
     yield from _change_type(change, before, after, table)
-    if before.nullable and not after.nullable and not change.strict and not change.ignores:
+    # Without explicit_defaults_for_timestamp a TIMESTAMP gets the time of the statement, whatever sql_mode is.
+    replaces = not change.strict or after.kind == "timestamptz"
+    if before.nullable and not after.nullable and replaces and not change.ignores:
         reason = f"column {after.name} does not take NULL any more, and the source replaced NULL by values that only the source can compute"
         yield MustLack(change.new.full_name, table.target, reason, f"{quote_identifier(after.name)} IS NULL")
     if before.nullable != after.nullable:

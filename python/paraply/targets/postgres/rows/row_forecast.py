@@ -9,7 +9,7 @@ from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.privileges import check_table_privileges
-from paraply.targets.postgres.table_check import check_generated, check_table, table_exists
+from paraply.targets.postgres.table_check import check_generated, check_recomputed, check_table, table_exists
 from paraply.targets.postgres.types import check_schema_name, map_table
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def check_rows(forecast: RowForecast, uri: str | None) -> None:
     if forecast.table is None:
         raise SchemaMismatch(f"the definition of table {forecast.name} is not known; give it with --schema", table=forecast.name)
     mapping = map_table(forecast.table)
+    check_recomputed(forecast.table)
     if ServerKind(forecast.log.mariadb, forecast.log.version).leaves_generated_out:
         check_generated(forecast.table)
     if forecast.changed or uri is None:
