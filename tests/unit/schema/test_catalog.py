@@ -9,7 +9,8 @@ import pytest
 from paraply.schema.advance import advance as advance_catalog
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropTable, Irrelevant, RenameTable, TruncateTable, Unknown
-from paraply.schema.model import Table
+from paraply.schema.ddl.rules import MODE_ANSI_QUOTES
+from paraply.schema.model import Default, Table
 
 CONTEXT: dict[str, Any] = {"charset": (255, 255, 255), "default_collation_for_utf8mb4": 255}
 
@@ -232,6 +233,35 @@ def test_sql_mode_decides_what_quotes_and_backslashes_mean() -> None:
     advance(catalog, 'create table "q" ("a b" int, e enum(\'x\\\'))', sql_mode=4 | 1048576)
     assert known(catalog, "q").columns[0].name == "a b"
     assert known(catalog, "q").columns[1].labels == ("x\\",)
+
+
+def test_mysql_names_have_a_question_mark_for_a_character_that_utf8mb3_lacks() -> None:
+    made = SchemaCatalog()
+    advance(made, "create database `d😀`")
+    advance(
+        made, "create table d😁.`t😀` (`a😀😁` int primary key, 漢\uffff int, e enum('😀') default '😀' comment '😀', key k𝒳 (漢\uffff))"
+    )
+    table = made.table("d?", "t?")
+    assert table is not None
+    assert [column.name for column in table.columns] == ["a??", "漢\uffff", "e"]
+    assert [key.name for key in table.keys] == ["PRIMARY", "k?"]
+    assert (table.columns[2].labels, table.columns[2].default) == (("😀",), Default("literal", "😀"))
+    advance(made, "create table `d?`.u (a int, foreign key f😀 (a) references `t😂` (`a😂😂`)) /* 😀 */")
+    advance(made, 'alter table d😁.t😁 drop column "a😁😁", rename to d😁.x😁', sql_mode=MODE_ANSI_QUOTES)
+    parent = made.table("d?", "x?")
+    child = made.table("d?", "u")
+    assert parent is not None
+    assert child is not None
+    assert [column.name for column in parent.columns] == ["漢\uffff", "e"]
+    assert [(key.parent_table, key.parent_columns) for key in child.foreign_keys] == [("x?", ("a??",))]
+    advance(made, "drop database d😂")
+    assert made.table("d?", "x?") is None
+
+
+def test_mariadb_names_keep_every_character() -> None:
+    made = SchemaCatalog()
+    advance(made, "create table `t😀` (`a😀` int)", mariadb=True)
+    assert [column.name for column in known(made, "t😀").columns] == ["a😀"]
 
 
 def test_lower_case_table_names_fold_names() -> None:

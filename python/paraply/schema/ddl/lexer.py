@@ -23,7 +23,7 @@ class Token:
 
     Attributes:
         kind: ``word`` (keyword or bare identifier), ``name`` (quoted identifier), ``string``, ``number`` or ``symbol``.
-        text: Value without quotes and escapes.
+        text: Value without quotes and escapes; an identifier as the server stores it.
         start: Offset of the first character in the statement.
         end: Offset after the last character.
     """
@@ -44,6 +44,7 @@ WORD = re.compile(r"[0-9A-Za-z_$\u0080-\U0010ffff]+")
 NUMBER = re.compile(r"(?:0x[0-9a-fA-F]+|0b[01]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![0-9A-Za-z_$\u0080-\U0010ffff])")
 LINE_COMMENT = re.compile(r"(?:#|--(?=[\s\0]|$))[^\n]*")
 VERSION_COMMENT = re.compile(r"/\*(M?)!(\d{5,6}(?!\d))?")
+BEYOND_UTF8MB3 = re.compile(r"[\U00010000-\U0010ffff]")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 # The layout of a statement shows who wrote it, and with that in which character set its bytes are. So it is found in the bytes, before
@@ -114,7 +115,7 @@ def _comment_end(sql: str, position: int, *, nested: bool = False) -> int:
 def _token(sql: str, position: int, rules: Rules, before: list[Token]) -> Token:
     char = sql[position]
     if char == "`" or (char == '"' and rules.has(MODE_ANSI_QUOTES)):
-        return _quoted_name(sql, position, char)
+        return _quoted_name(sql, position, rules)
     if char in "'\"":
         return _string(sql, position, rules)
     after_dot = bool(before) and before[-1].text == "." and before[-1].kind == "symbol" and before[-1].end == position
@@ -123,15 +124,28 @@ def _token(sql: str, position: int, rules: Rules, before: list[Token]) -> Token:
     if not after_dot and (match := NUMBER.match(sql, position)):
         return Token("number", match.group(), position, match.end())
     if match := WORD.match(sql, position):
-        return Token("word", match.group(), position, match.end())
+        return Token("word", _stored_name(match.group(), rules), position, match.end())
     return Token("symbol", char, position, position + 1)
 
 
-def _quoted_name(sql: str, position: int, quote: str) -> Token:
-    end = position + 1
+def _stored_name(name: str, rules: Rules) -> str:
+    """Return an identifier as the server stores it.
+
+    Identifiers are utf8mb3. MySQL stores each character that utf8mb3 lacks as a question mark, and logs the client's text
+    (``test_mysql_stores_a_question_mark_for_a_character_that_names_lack``). MariaDB refuses such a name (error 1300).
+
+    >>> _stored_name("a😀", Rules()), _stored_name("a😀", Rules(mariadb=True))
+    ('a?', 'a😀')
+    """
+    return name if rules.mariadb or name.isascii() else BEYOND_UTF8MB3.sub("?", name)
+
+
+def _quoted_name(sql: str, position: int, rules: Rules) -> Token:
+    quote, end = sql[position], position + 1
     while (end := sql.find(quote, end)) >= 0:
         if sql[end + 1 : end + 2] != quote:
-            return Token("name", sql[position + 1 : end].replace(quote * 2, quote), position, end + 1)
+            name = sql[position + 1 : end].replace(quote * 2, quote)
+            return Token("name", _stored_name(name, rules), position, end + 1)
         end += 2
     raise DdlSyntaxError("a quoted name does not end")
 
