@@ -53,6 +53,7 @@ TABLES = (
     "CREATE TABLE exact (k DECIMAL(9,2) PRIMARY KEY, v INT)",
     "CREATE TABLE no_key (a INT, b INT)",
     f"CREATE TABLE types (id INT PRIMARY KEY, {', '.join(f'c{n} {kind}' for n, kind in enumerate(TYPES))})",
+    f"CREATE TABLE bare (id INT, {', '.join(f'c{n} {kind}' for n, kind in enumerate(TYPES))}, x INT AS (id + 1) STORED)",
 )
 
 
@@ -61,7 +62,7 @@ def transactions(draw: random.Random) -> Iterator[list[str]]:
     yield [f"INSERT INTO hot VALUES ({n}, 0)" for n in range(3)]
     yield [f"INSERT INTO types (id) VALUES ({n})" for n in range(ROWS // 2)]
     for _ in range(CHANGES):
-        yield [draw.choice((_hot, _pair, _pair, _bits, _exact, _no_key, _types, _types))(draw) for _ in range(draw.randint(1, 5))]
+        yield [draw.choice((_hot, _pair, _pair, _bits, _exact, _no_key, _types, _types, _bare))(draw) for _ in range(draw.randint(1, 5))]
 
 
 def _hot(draw: random.Random) -> str:
@@ -99,6 +100,22 @@ def _no_key(draw: random.Random) -> str:
     a = draw.randint(1, 3)
     return draw.choice(
         (f"INSERT INTO no_key VALUES ({a}, NULL)", f"UPDATE no_key SET b = {a} LIMIT 1", f"DELETE FROM no_key WHERE a = {a} LIMIT 1")
+    )
+
+
+def _bare(draw: random.Random) -> str:
+    """Return a change of many rows of a table without a key, of which several are equal."""
+    [(number, values)] = draw.sample(list(enumerate(TYPES.values())), 1)
+    columns = ", ".join(f"c{n}" for n in range(len(TYPES)))
+    return draw.choice(
+        (
+            f"INSERT INTO bare (id, {columns}) SELECT MOD(id, 3), {columns} FROM types",
+            f"INSERT INTO bare (id) SELECT {draw.randrange(3)} FROM types",
+            f"UPDATE bare SET c{number} = {draw.choice((*values, 'NULL'))}",
+            f"UPDATE bare SET c{number} = {draw.choice((*values, 'NULL'))}, id = id + 1 ORDER BY id DESC",
+            f"DELETE FROM bare LIMIT {draw.choice((3, 30, 300))}",
+            f"DELETE FROM bare WHERE id > {draw.randrange(5)}",
+        )
     )
 
 
