@@ -78,7 +78,7 @@ class _Work:
         self.before = list(draft.columns)
         self.keys_before = [key.name or "" for key in draft.keys]
         self.foreign_keys_before = [key.name for key in draft.foreign_keys]
-        self.moved: dict[str, Column] = {}
+        self.moved: dict[str, str] = {}
 
     def drop_parts(self) -> None:
         """Drop columns, keys and foreign keys, and rename keys. A key loses its dropped columns, and is dropped with the last of them.
@@ -156,10 +156,9 @@ class _Work:
         self.draft.keys = [renamed(key) for key in self.draft.keys]
 
     def change_columns(self) -> None:
-        """Replace the definitions of changed columns; remove columns with FIRST or AFTER, which ``place_columns`` inserts again."""
+        """Replace the definitions of changed columns at their places, from which ``place_columns`` moves those with FIRST or AFTER."""
         changes = [action for action in self.actions if isinstance(action, ChangeColumn)]
         result = list(self.draft.columns)
-        dropped = set()
         for action in changes:
             if action.if_exists and not self.draft.has_column(action.old_name):
                 continue
@@ -170,9 +169,8 @@ class _Work:
             if action.new_name is not None and new.name != self.draft.columns[place].name:
                 self.renames[new.name] = self.draft.columns[place].name
             if action.position is not None:
-                dropped.add(place)
-                self.moved[action.old_name.lower()] = new
-        self.draft.columns = [column for place, column in enumerate(result) if place not in dropped]
+                self.moved[action.old_name.lower()] = new.name
+        self.draft.columns = result
 
     def _changed(self, old: Column, action: ChangeColumn) -> Column:
         if action.column is not None:
@@ -182,7 +180,10 @@ class _Work:
         return replace(old, name=action.new_name or old.name)
 
     def place_columns(self) -> None:
-        """Insert new and moved columns at their positions, in the order of the statement."""
+        """Insert new columns and move others to their positions, in the order of the statement.
+
+        A column that moves stays at its old place, with its new name, until its turn: AFTER finds it there.
+        """
         for action in self.actions:
             if isinstance(action, AddColumn):
                 if action.if_not_exists and self._has_or_had(action.column.name):
@@ -193,7 +194,7 @@ class _Work:
                 self.added.append(column.name)
                 self._insert(column, action.position)
             elif isinstance(action, ChangeColumn) and action.position is not None and action.old_name.lower() in self.moved:
-                self._insert(self.moved[action.old_name.lower()], action.position)
+                self._insert(self.draft.columns.pop(self.draft.find(self.moved[action.old_name.lower()])), action.position)
 
     def _has_or_had(self, name: str) -> bool:
         return self.draft.has_column(name) or any(same_name(column.name, name) for column in self.before)

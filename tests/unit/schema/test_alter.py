@@ -1,0 +1,85 @@
+"""Columns after an ALTER TABLE that moves, drops and adds several of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paraply.schema.advance import advance as advance_catalog
+from paraply.schema.catalog import SchemaCatalog
+from paraply.schema.ddl.change import Unknown
+
+FAMILIES = [(False, (9, 7, 0)), (True, (11, 8, 2))]
+
+
+def advance(catalog: SchemaCatalog, sql: str, *, mariadb: bool, version: tuple[int, int, int]) -> list[Any]:
+    return advance_catalog(catalog, sql, "d", {"charset": (45, 45, 45)}, mariadb=mariadb, version=version)
+
+
+def altered(sql: str, *, mariadb: bool = True, version: tuple[int, int, int] = (11, 8, 2), keys: str = "") -> SchemaCatalog:
+    """Return the catalog after an ALTER of a table with the columns id, a, b and c."""
+    catalog = SchemaCatalog(complete=True)
+    advance(catalog, f"create table t (id int, a int, b int, c int{keys})", mariadb=mariadb, version=version)
+    changes = advance(catalog, f"alter table t {sql}", mariadb=mariadb, version=version)
+    assert isinstance(changes[0], Unknown) == (catalog.table("d", "t") is None)
+    return catalog
+
+
+def columns(catalog: SchemaCatalog) -> str | None:
+    """Return the names of the columns in their order; None if the table is not known."""
+    table = catalog.table("d", "t")
+    return None if table is None else " ".join(column.name for column in table.columns)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("modify a int after b, modify b int first", "b id a c"),
+        ("modify a int after c, modify c int after id", "id c b a"),
+        ("add x int default 7 after c, modify c int after x", "id a b x c"),
+        ("modify a int after b, modify b int after a", "id a b c"),
+        ("modify b int first, modify a int after b", "b a id c"),
+        ("modify a int after b, modify b int", "id b a c"),
+        ("modify A int after B, modify B int first", "B id A c"),
+        ("modify a int after c, modify b int after a, modify c int first", "c id a b"),
+        ("modify c int after id, modify b int after c, modify a int after b", "id c b a"),
+        ("modify id int after a, modify a int after b, modify b int after c", "id a c b"),
+        ("modify a int after c, modify c int after b, modify b int first", "b id c a"),
+        ("modify c int after a, modify a int after c, modify b int after id", "id b c a"),
+        ("change a z int after y, change b y int first", "y id z c"),
+        ("change a b int after c, change b a int first", "a id c b"),
+        ("change a b int after a, change b a int after c", "id b c a"),
+        ("add x int after a, add y int after x, modify a int first", "a id x y b c"),
+        ("add x int first, modify a int after x, add y int after a", "x a y id b c"),
+        ("add a int after c, drop a, modify c int first", "c id b a"),
+        ("add x int after z, change a z int first", "z id x b c"),
+        ("modify a int after y, rename column b to y", "id y a c"),
+    ],
+)
+@pytest.mark.parametrize(("mariadb", "version"), FAMILIES)
+def test_after_names_a_column_where_it_stands_until_its_own_move(
+    sql: str, expected: str, mariadb: bool, version: tuple[int, int, int]
+) -> None:
+    """Orders of MySQL 9.7, MariaDB 10.11 and 11.8."""
+    assert columns(altered(sql, mariadb=mariadb, version=version)) == expected
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "modify a int after a",
+        "change a z int after a",
+        "change a z int after z",
+        "change a z int after b, change b a int after c",
+        "change a z int after b, change b y int first",
+        "add x int after y, add y int first",
+        "add x int after b, drop b",
+        "add x int after a, change a z int first",
+        "modify a int after b, rename column b to y",
+    ],
+)
+@pytest.mark.parametrize(("mariadb", "version"), FAMILIES)
+def test_r13_after_a_name_that_no_column_has_yet_or_any_more_is_unknown(sql: str, mariadb: bool, version: tuple[int, int, int]) -> None:
+    """The servers refuse these statements with error 1054."""
+    assert columns(altered(sql, mariadb=mariadb, version=version)) is None
