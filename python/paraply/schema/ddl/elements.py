@@ -250,9 +250,9 @@ def _foreign_key(cursor: Cursor, symbol: str | None) -> ForeignSpec:
 def _key(cursor: Cursor, symbol: str | None) -> KeySpec:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = symbol
-    if not cursor.at("(") and not cursor.at("USING") and not (cursor.at("TYPE") and cursor.ahead(1).kind == "word"):
+    if not (cursor.at("(") or cursor.at("USING")):  # USING is reserved, TYPE is not: before the name it is the name
         name = cursor.name()
-    if cursor.accept("USING") or (not cursor.at("(") and cursor.accept("TYPE")):
+    if cursor.accept("USING") or cursor.accept("TYPE"):
         cursor.name()
     parts = read_parts(cursor)
     read_key_options(cursor)
