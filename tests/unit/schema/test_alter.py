@@ -83,3 +83,41 @@ def test_after_names_a_column_where_it_stands_until_its_own_move(
 def test_r13_after_a_name_that_no_column_has_yet_or_any_more_is_unknown(sql: str, mariadb: bool, version: tuple[int, int, int]) -> None:
     """The servers refuse these statements with error 1054."""
     assert columns(altered(sql, mariadb=mariadb, version=version)) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("drop column a, add column if not exists a varchar(4) default 'x'", "id b c"),
+        ("add column if not exists a varchar(4), drop column a", "id b c"),
+        ("drop column if exists a, add column if not exists a text", "id b c"),
+        ("drop column a, add column if not exists (a int, n int)", "id b c n"),
+        ("drop column if exists a, add column a int", "id b c a"),
+        ("drop column if exists n, add column n int", "id a b c n"),
+        ("add column if not exists n int, drop column if exists n", "id a b c n"),
+        ("change a z int, add column if not exists a int", "id z b c"),
+        ("rename column a to z, add column if not exists a int", "id z b c"),
+        ("rename column a to n, drop column if exists n", "id n b c"),
+        ("rename column a to n, modify column if exists n text", "id n b c"),
+        ("add column n int, modify column if exists n text", "id a b c n"),
+        ("drop column a, drop column if exists a", "id b c"),
+    ],
+)
+@pytest.mark.parametrize("keys", ["", ", key ka (a), key kb (b)"])
+def test_if_exists_looks_at_the_table_before_the_statement(sql: str, expected: str, keys: str) -> None:
+    """Columns of MariaDB 10.11 and 11.8."""
+    assert columns(altered(sql, keys=keys)) == expected
+
+
+def test_a_key_goes_with_a_column_that_is_dropped_and_not_added_again() -> None:
+    for again, expected in (("if not exists a int", ["kb"]), ("a int", ["ka", "kb"])):
+        table = altered(f"drop column a, add column {again}", keys=", key ka (a), key kb (b)").table("d", "t")
+        assert table is not None
+        assert [key.name for key in table.keys] == expected
+
+
+@pytest.mark.parametrize("more", ["", ", add column if not exists a int"])
+def test_r13_a_text_in_the_place_of_a_column_with_a_key_is_unknown(more: str) -> None:
+    sql = f"drop column a, add column a text{more}"
+    assert columns(altered(sql, keys=", key ka (a)")) is None
+    assert columns(altered(sql)) == "id b c a"

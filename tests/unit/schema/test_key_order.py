@@ -50,11 +50,10 @@ def test_r13_keys_keep_a_column_that_is_dropped_and_added(actions: str, *, maria
     assert {key.name: [(part.column or "").lower() for part in key.parts] for key in table.keys} == {"u": ["c"], "ac": ["a", "c"]}
 
 
-@pytest.mark.parametrize("actions", ["drop column c, add column c text", "add column if not exists c int, drop column c"])
-def test_r13_a_column_that_comes_again_in_another_form_is_not_understood(actions: str) -> None:
+def test_r13_a_column_that_comes_again_in_another_form_is_not_understood() -> None:
     catalog = SchemaCatalog(complete=True)
     advance(catalog, "create table t (a int, c int not null, unique u (c))", "d", {}, mariadb=True, version=(10, 11, 0))
-    advance(catalog, f"alter table t {actions}", "d", {}, mariadb=True, version=(10, 11, 0))
+    advance(catalog, "alter table t drop column c, add column c text", "d", {}, mariadb=True, version=(10, 11, 0))
     assert catalog.table("d", "t") is None
 
 

@@ -131,11 +131,14 @@ class _Work:
     def _comes_again(self, column: Column) -> bool:
         """Return True if the statement also adds a column with the name of a dropped one: keys refer to columns by name, so they keep it.
 
-        Source: observed on MySQL 9.7 and MariaDB 10.11.
+        ADD IF NOT EXISTS adds none, because it looks at the table before the statement.
+
+        Source: observed on MySQL 9.7 and MariaDB 10.11 and 11.8.
         """
         adds = [action for action in self.actions if isinstance(action, AddColumn) and same_name(action.column.name, column.name)]
+        adds = [action for action in adds if not action.if_not_exists]
         keyed = any(part.column is not None and same_name(part.column, column.name) for key in self.draft.keys for part in key.parts)
-        if any(action.if_not_exists or (keyed and action.column.type.type.endswith(("text", "blob"))) for action in adds):
+        if keyed and any(action.column.type.type.endswith(("text", "blob")) for action in adds):
             raise DdlSyntaxError(f"column {column.name} is dropped and added, and its keys depend on the old one")
         return bool(adds)
 
