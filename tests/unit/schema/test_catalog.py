@@ -264,6 +264,26 @@ def test_mariadb_names_keep_every_character() -> None:
     assert [column.name for column in known(made, "t😀").columns] == ["a😀"]
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("[q r]", "q r"), ("[a]]b]", "a]b"), ("[]]]", "]"), ("[a[b]", "a[b"), ("[a``b]", "a``b"), ("[a'b]", "a'b"), ('[a""b]', 'a""b'),
+     ("[a/*x*/b]", "a/*x*/b"), ("[a#b]", "a#b"), ("`a[b]`", "a[b]"), ('"c]"', "c]")],
+)  # fmt: skip
+def test_brackets_quote_names_in_mariadbs_mode_mssql(written: str, name: str) -> None:
+    """Names as MariaDB 10.11 and 11.8 read them."""
+    mode = 4 | 1024
+    catalog = SchemaCatalog(complete=True)
+    advance(catalog, f"create table [d].{written} ({written} int, [key] int, key [k] ({written}, [key]))", mariadb=True, sql_mode=mode)
+    advance(catalog, f"alter table {written} add {written[0]}b{written[1:]} int default 3", mariadb=True, sql_mode=mode)
+    assert [column.name for column in known(catalog, name).columns] == [name, "key", f"b{name}"]
+    assert [part.column for key in known(catalog, name).keys for part in key.parts] == [name, "key"]
+
+
+@pytest.mark.parametrize(("mariadb", "mode"), [(True, 4), (True, 512), (False, 1024)])
+def test_r13_brackets_quote_nothing_elsewhere(mariadb: bool, mode: int) -> None:
+    assert isinstance(advance(SchemaCatalog(complete=True), "create table [q] (a int)", mariadb=mariadb, sql_mode=mode)[0], Unknown)
+
+
 def test_lower_case_table_names_fold_names() -> None:
     catalog = SchemaCatalog(lower_case_table_names=1, complete=True)
     advance(catalog, "create table MixedCase (a int primary key)")

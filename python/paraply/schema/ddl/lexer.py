@@ -114,7 +114,7 @@ def _comment_end(sql: str, position: int, *, nested: bool = False) -> int:
 
 def _token(sql: str, position: int, rules: Rules, before: list[Token]) -> Token:
     char = sql[position]
-    if char == "`" or (char == '"' and rules.has(MODE_ANSI_QUOTES)):
+    if char == "`" or (char == '"' and rules.has(MODE_ANSI_QUOTES)) or (char == "[" and rules.quotes_in_brackets):
         return _quoted_name(sql, position, rules)
     if char in "'\"":
         return _string(sql, position, rules)
@@ -141,7 +141,7 @@ def _stored_name(name: str, rules: Rules) -> str:
 
 
 def _quoted_name(sql: str, position: int, rules: Rules) -> Token:
-    quote, end = sql[position], position + 1
+    quote, end = "]" if sql[position] == "[" else sql[position], position + 1
     while (end := sql.find(quote, end)) >= 0:
         if sql[end + 1 : end + 2] != quote:
             name = sql[position + 1 : end].replace(quote * 2, quote)

@@ -8,7 +8,9 @@ from typing import Any
 
 from paraply.schema.collations import Collations, canonical_collation, collations
 
-__all__ = ["EXPLICIT_DEFAULTS", "MODE_ANSI_QUOTES", "MODE_NO_BACKSLASH_ESCAPES", "Rules", "explicit_defaults", "logs_cascades"]
+__all__ = [
+    "EXPLICIT_DEFAULTS", "MODE_ANSI_QUOTES", "MODE_MSSQL", "MODE_NO_BACKSLASH_ESCAPES", "Rules", "explicit_defaults", "logs_cascades",
+]  # fmt: skip
 
 _LOGS_CASCADES = (9, 6, 0)
 """First MySQL that logs the rows which foreign keys change by themselves (R15a)."""
@@ -16,6 +18,7 @@ _LOGS_CASCADES = (9, 6, 0)
 MODE_REAL_AS_FLOAT = 1
 MODE_ANSI_QUOTES = 4
 MODE_ORACLE = 512
+MODE_MSSQL = 1024
 MODE_MAXDB = 4096
 MODE_NO_BACKSLASH_ESCAPES = 1048576
 MODE_PAD_CHAR_TO_FULL_LENGTH = 1 << 31
@@ -114,6 +117,11 @@ class Rules:
     def has(self, mode: int) -> bool:
         """Return True if one of the bits of ``mode`` is set in sql_mode."""
         return bool(self.sql_mode & mode)
+
+    @property
+    def quotes_in_brackets(self) -> bool:
+        """True if brackets enclose names, in which ``]]`` is a bracket: MariaDB's MSSQL. Observed on 10.5, 10.11 and 11.8."""
+        return self.mariadb and self.has(MODE_MSSQL)
 
     @property
     def pads_char(self) -> bool:
