@@ -121,3 +121,22 @@ def test_r13_a_text_in_the_place_of_a_column_with_a_key_is_unknown(more: str) ->
     sql = f"drop column a, add column a text{more}"
     assert columns(altered(sql, keys=", key ka (a)")) is None
     assert columns(altered(sql)) == "id b c a"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("add column b int first, rename column b to m", ["b", "a"]),
+        ("change b m int, add column b int after a", ["b", "a"]),
+        ("change b m int, add column b int", ["m", "a"]),
+        ("change b m int first, add column b int after id", ["m", "a"]),
+    ],
+)
+@pytest.mark.parametrize(("mariadb", "version"), FAMILIES)
+def test_a_key_keeps_the_first_column_of_a_renamed_and_an_added_one(
+    sql: str, expected: list[str], mariadb: bool, version: tuple[int, int, int]
+) -> None:
+    """Keys of MySQL 9.7, MariaDB 10.11 and 11.8."""
+    table = altered(sql, keys=", unique kb (b, a)", mariadb=mariadb, version=version).table("d", "t")
+    assert table is not None
+    assert [part.column for key in table.keys for part in key.parts] == expected

@@ -234,7 +234,7 @@ class _Work:
             return new_names.get(name.lower(), name)
 
         def part(old: KeyPart) -> KeyPart:
-            return old if old.column is None else replace(old, column=renamed(old.column))
+            return old if old.column is None else replace(old, column=self._in_key(old.column, renamed(old.column)))
 
         draft = self.draft
         draft.keys = [replace(key, parts=tuple(part(p) for p in key.parts)) for key in draft.keys]
@@ -242,6 +242,15 @@ class _Work:
             own = key.parent_database == draft.database and key.parent_table == draft.name
             parents = tuple(renamed(name) for name in key.parent_columns) if own else key.parent_columns
             draft.foreign_keys[place] = replace(key, columns=tuple(renamed(name) for name in key.columns), parent_columns=parents)
+
+    def _in_key(self, old_name: str, new_name: str) -> str:
+        """Return the column of an old key: the first whose name before the statement, or whose name in ADD, is the key's.
+
+        Source: observed on MySQL 9.7 and MariaDB 10.11 and 11.8.
+        """
+        if not _is_in(old_name, self.added):
+            return new_name
+        return min(old_name, new_name, key=self.draft.find)
 
     def add_constraints(self, lookup: Lookup) -> None:
         """Add the keys and foreign keys of the statement and of its columns, also those of a column that IF NOT EXISTS skips."""
