@@ -9,6 +9,7 @@ import pytest
 from paraply.schema.advance import advance as advance_catalog
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.change import Unknown
+from paraply.schema.model import Default
 
 FAMILIES = [(False, (9, 7, 0)), (True, (11, 8, 2))]
 
@@ -140,3 +141,31 @@ def test_a_key_keeps_the_first_column_of_a_renamed_and_an_added_one(
     table = altered(sql, keys=", unique kb (b, a)", mariadb=mariadb, version=version).table("d", "t")
     assert table is not None
     assert [part.column for key in table.keys for part in key.parts] == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("add column n int first, modify column n bigint", "id a b c n"),
+        ("add column n int, modify column N bigint first", "N id a b c"),
+        ("add column if not exists n int, modify column if exists n bigint", "id a b c n"),
+        ("add column n int, modify column n bigint after a", "id a n b c"),
+        ("add column n int, change column z n bigint first", "n id a b c"),
+        ("drop column a, add column a text, modify column a int", "id b c a"),
+        ("change a m int, add column a int, modify column a bigint first", "a id m b c"),
+        ("modify column if exists n int, add column if not exists n int", "id a b c"),
+        ("change column if exists z n int, add column if not exists n int", "id a b c"),
+        ("modify column n bigint, add column n int", None),
+        ("add column n int, modify column n bigint after n", None),
+    ],
+)
+def test_modify_replaces_a_column_that_the_statement_adds(sql: str, expected: str | None) -> None:
+    """Columns of MariaDB 10.11 and 11.8; None for an error of the server."""
+    assert columns(altered(sql)) == expected
+    assert columns(altered(sql, mariadb=False, version=(9, 7, 0))) in {None, expected}
+
+
+def test_a_replaced_column_has_the_type_and_default_of_modify() -> None:
+    table = altered("add column n int default 5, modify column n bigint").table("d", "t")
+    assert table is not None
+    assert (table.columns[-1].type, table.columns[-1].default) == ("bigint", Default())

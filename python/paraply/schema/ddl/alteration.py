@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from paraply.schema.ddl.elements import ForeignSpec, KeySpec
+from paraply.schema.ddl.elements import ColumnSpec, ForeignSpec, KeySpec
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.rules import Rules
 from paraply.schema.ddl.statements import (
+    Action,
     AddColumn,
     AddConstraint,
     AlterTableStatement,
@@ -76,6 +77,7 @@ class _Work:
         self.renames: dict[str, str] = {}
         self.added: list[str] = []
         self.before = list(draft.columns)
+        self.kept = self.before
         self.keys_before = [key.name or "" for key in draft.keys]
         self.foreign_keys_before = [key.name for key in draft.foreign_keys]
         self.moved: dict[str, str] = {}
@@ -88,6 +90,7 @@ class _Work:
         for action in self.actions:
             if isinstance(action, DropPart):
                 self._drop(action)
+        self.kept = list(self.draft.columns)
         self._rename_keys([action for action in self.actions if isinstance(action, RenameKey)])
 
     def _drop(self, action: DropPart) -> None:
@@ -163,7 +166,7 @@ class _Work:
         changes = [action for action in self.actions if isinstance(action, ChangeColumn)]
         result = list(self.draft.columns)
         for action in changes:
-            if action.if_exists and not self.draft.has_column(action.old_name):
+            if self._is_skipped(action) or self._is_of_added(action):
                 continue
             place = self.draft.find(action.old_name)
             old = result[place]
@@ -177,7 +180,7 @@ class _Work:
 
     def _changed(self, old: Column, action: ChangeColumn) -> Column:
         if action.column is not None:
-            return column_of(action.column, self.draft.charset, self.draft.collation, self.rules)
+            return self._column(action.column)
         if action.invisible is not None:
             return replace(old, invisible=action.invisible)
         return replace(old, name=action.new_name or old.name)
@@ -187,20 +190,55 @@ class _Work:
 
         A column that moves stays at its old place, with its new name, until its turn: AFTER finds it there.
         """
-        for action in self.actions:
+        for place, action in enumerate(self.actions):
             if isinstance(action, AddColumn):
-                if action.if_not_exists and self._has_or_had(action.column.name):
+                if action.if_not_exists and self._is_there(action.column.name, self.actions[:place]):
                     continue
-                column = column_of(action.column, self.draft.charset, self.draft.collation, self.rules)
-                if self.draft.has_column(column.name):
-                    raise DdlSyntaxError(f"there is a column {column.name} already")
-                self.added.append(column.name)
-                self._insert(column, action.position)
+                if self.draft.has_column(action.column.name):
+                    raise DdlSyntaxError(f"there is a column {action.column.name} already")
+                self.added.append(action.column.name)
+                self._insert(self._column(action.column), action.position)
+            elif isinstance(action, ChangeColumn) and action.column is not None and self._is_of_added(action):
+                self._replace_added(action.column, action.position)
             elif isinstance(action, ChangeColumn) and action.position is not None and action.old_name.lower() in self.moved:
                 self._insert(self.draft.columns.pop(self.draft.find(self.moved[action.old_name.lower()])), action.position)
 
-    def _has_or_had(self, name: str) -> bool:
-        return self.draft.has_column(name) or any(same_name(column.name, name) for column in self.before)
+    def _column(self, spec: ColumnSpec) -> Column:
+        return column_of(spec, self.draft.charset, self.draft.collation, self.rules)
+
+    def _had(self, name: str) -> bool:
+        return any(same_name(column.name, name) for column in self.before)
+
+    def _is_there(self, name: str, before: Sequence[Action]) -> bool:
+        """Return True if ADD IF NOT EXISTS finds a column in the table before the statement, or in an ADD, CHANGE or MODIFY before it.
+
+        That may be one which IF EXISTS skips (observed on MariaDB 10.11 and 11.8).
+        """
+        specs = [action.column for action in before if isinstance(action, (AddColumn, ChangeColumn)) and action.column is not None]
+        return self._had(name) or any(same_name(spec.name, name) for spec in specs)
+
+    def _is_skipped(self, action: ChangeColumn) -> bool:
+        """Return True if IF EXISTS does not find the column in the table before the statement."""
+        return action.if_exists and not self._had(action.old_name)
+
+    def _is_of_added(self, action: ChangeColumn) -> bool:
+        """Return True for MariaDB's CHANGE or MODIFY of a column that the statement adds, which replaces the added one.
+
+        So does the second one with the name of a column that was there: the first takes that column.
+        """
+        if not self.rules.mariadb or action.column is None or self._is_skipped(action):
+            return False
+        changes = (other for other in self.actions if isinstance(other, ChangeColumn) and other.column is not None)
+        first = next(other for other in changes if same_name(other.old_name, action.old_name) and not self._is_skipped(other))
+        return first is not action or not any(same_name(column.name, action.old_name) for column in self.kept)
+
+    def _replace_added(self, spec: ColumnSpec, position: str | tuple[str] | None) -> None:
+        """Put a column in the place of one that the statement added before; MariaDB looks for it by the new name."""
+        if not _is_in(spec.name, self.added):
+            raise DdlSyntaxError(f"there is no column {spec.name}")
+        self.draft.columns.pop(self.draft.find(spec.name))
+        self.added = [spec.name if same_name(name, spec.name) else name for name in self.added]
+        self._insert(self._column(spec), position)
 
     def _insert(self, column: Column, position: str | tuple[str] | None) -> None:
         columns = self.draft.columns
