@@ -15,7 +15,8 @@ import paraply
 
 TABLES = ("parent", "child", "swap", "hot", "plain")
 
-Rows = dict[str, Counter[tuple[tuple[str, str | None], ...]]]
+Row = tuple[tuple[str, str | None], ...]
+Rows = dict[str, Counter[Row]]
 """The rows of each table: how often each is there."""
 
 SCHEMA = (
@@ -112,6 +113,29 @@ def replayed(log: Iterable[Path], database: str, without: Callable[[str], bool])
         if change["after"] is not None:
             rows[tuple(sorted(change["after"]))] += 1
     return {table: +rows for table, rows in state.items()}
+
+
+def by_key(rows: Rows) -> dict[tuple[str, str | None], Row | None]:
+    """Return the rows of the tables with a primary key by table and key."""
+    return {(table, dict(row)["id"]): row for table in rows if table != "plain" for row in rows[table]}
+
+
+def before_the_first(log: Iterable[Path], database: str, chosen: Callable[[str], bool]) -> dict[tuple[str, str | None], Row | None]:
+    """Return each row that chosen transactions change as it was before the first of them; None for one that was not there."""
+    now: dict[tuple[str, str | None], Row | None] = {}
+    first: dict[tuple[str, str | None], Row | None] = {}
+    for change in paraply.rows([str(path) for path in log], tables=[database]).read_all().to_pylist():
+        if change["table"] not in TABLES or change["table"] == "plain":
+            continue
+        images = [None if change[name] is None else tuple(sorted(change[name])) for name in ("before", "after")]
+        keys = [None if image is None else (change["table"], dict(image)["id"]) for image in images]
+        for key in {key for key in keys if key is not None and chosen(change["gtid"])}:
+            first.setdefault(key, now.get(key))
+        if keys[0] is not None:
+            now[keys[0]] = None
+        if keys[1] is not None:
+            now[keys[1]] = images[1]
+    return first
 
 
 def gtids_of(log: Iterable[Path], database: str) -> list[str]:

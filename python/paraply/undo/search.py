@@ -98,10 +98,10 @@ def find_dependents(
         chosen = {index for index, mark in enumerate(marks) if mark == CHOSEN}
         for dependent in finder.observe(batch, sets, catalog, chosen):
             transaction = batch[dependent.index]
-            if dependent.unknown:
-                raise _unknown(transaction)
             if transaction.kind != "dml":
                 raise _no_rows_alone(transaction)
+            if dependent.unknown:
+                raise _unknown(transaction)
             named = len(report.dependents) < NAMED
             report.add_dependent(_dependent(transaction, catalog, dependent.hashes if named else []))
             if options.dependents == "include":

@@ -12,6 +12,7 @@ use paraply_binlog::transaction::{Format, Kind, Transaction};
 use paraply_core::schema::{Catalog, TableName};
 use paraply_core::write_set::{Row, WriteSet, WriteSetBuilder, table_hash};
 
+use crate::row_links::RowLinks;
 use crate::write_sets::{Options, may_be_checked_by_flags};
 
 /// Most hashes that are returned of a dependent.
@@ -51,6 +52,8 @@ pub struct DependentFinder {
     returning: HashSet<u64>,
     /// Keys that kept dependents use.
     kept: HashSet<u64>,
+    /// Keys of undone row changes, if dependents are kept.
+    links: RowLinks,
     /// Tables without any key that undone transactions change; their rows are compared by their whole content.
     keyless: HashSet<TableName>,
     /// Tables that undone transactions change, and how many rows.
@@ -73,9 +76,9 @@ impl DependentFinder {
         &self.affected
     }
 
-    /// Returns the keys that kept dependents use.
-    pub fn kept(&self) -> &HashSet<u64> {
-        &self.kept
+    /// Returns the keys that kept dependents use, with those of all row changes that stay because of them.
+    pub fn kept(&self) -> HashSet<u64> {
+        self.links.connected(&self.kept)
     }
 
     /// Looks at one transaction, and returns how it depends on the undone ones.
@@ -146,7 +149,7 @@ impl DependentFinder {
     fn add(&mut self, transaction: &Transaction, catalog: &Catalog, whole: bool) -> Result<WriteSet, SearchError> {
         let options = self.options.for_format(&transaction.format);
         let (mut undone, mut rest) = (WriteSetBuilder::new(options), WriteSetBuilder::new(options));
-        let mut returning = WriteSetBuilder::new(options);
+        let (mut returning, mut single) = (WriteSetBuilder::new(options), WriteSetBuilder::new(options));
         // Tables that are not undone, and whose definition is not the log's.
         let mut unknown = Vec::new();
         self.plan.prepare(transaction, catalog, &mut self.known)?;
@@ -183,6 +186,17 @@ impl DependentFinder {
                 }
                 if keyless {
                     self.written.extend(image_hashes(name, row));
+                }
+                if self.keep && keyless {
+                    let images: Vec<u64> = image_hashes(name, row).collect();
+                    self.links.add(&images, std::iter::empty(), &[]);
+                } else if self.keep {
+                    let set_of = |row: &Row<'_, '_>| {
+                        let plan = single.plan_of(catalog, definition);
+                        single.add_row(&plan, row);
+                        single.finish()
+                    };
+                    link(&mut self.links, &hashed, set_of);
                 }
                 let plan = undone.plan_of(catalog, definition);
                 undone.add_row(&plan, &hashed);
@@ -279,6 +293,14 @@ impl DependentFinder {
             || catalog.children(name).iter().any(|child| is_affected(&child.name))
             || table.is_some_and(|table| table.foreign_keys.iter().any(|key| is_affected(&key.parent)))
     }
+}
+
+/// Connects the keys of one undone row change.
+fn link(links: &mut RowLinks, row: &Row<'_, '_>, mut set_of: impl FnMut(&Row<'_, '_>) -> WriteSet) {
+    let whole = set_of(&Row { foreign_key_checks: true, ..*row });
+    let before: HashSet<u64> = set_of(&Row { after: None, ..*row }).exclusive.into_iter().collect();
+    let after: HashSet<u64> = set_of(&Row { before: None, ..*row }).exclusive.into_iter().collect();
+    links.add(&whole.exclusive, before.symmetric_difference(&after).copied(), &whole.shared);
 }
 
 /// Returns true if a kept dependent uses a key of a row, or an equal row of a table without a key.

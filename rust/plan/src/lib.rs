@@ -15,6 +15,7 @@ pub mod pieces;
 pub mod planner;
 pub mod record;
 pub mod renumber;
+mod row_links;
 pub mod single_rows;
 pub mod split;
 pub mod stamp;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import psycopg
@@ -12,7 +12,7 @@ import pymysql
 import pytest
 from command_line import paraply as command
 from command_line import run_json
-from server.undo_histories import TABLES, Rows, UndoHistory, gtids_of, replayed
+from server.undo_histories import TABLES, Rows, UndoHistory, before_the_first, by_key, gtids_of, replayed
 from server.undo_servers import LiveServer, Shop
 from tests.pg_databases import Database
 
@@ -61,6 +61,61 @@ def check_include(live: LiveServer, seed: int) -> None:
 def test_r38_a_live_source_ends_as_a_replay_without_the_transactions(live: LiveServer) -> None:
     for seed in range(FIRST_SEED, FIRST_SEED + SEEDS):
         check_include(live, seed)
+
+
+def test_r38_with_keep_each_row_is_as_it_is_or_as_before_the_transactions(live: LiveServer) -> None:
+    """No row is left between two of the undone changes, whichever key holds one of them."""
+    kept = 0
+    for seed in range(FIRST_SEED + 9000, FIRST_SEED + 9000 + SEEDS):
+        history = UndoHistory(live.sql, seed)
+        live.begin_log()
+        history.run(TRANSACTIONS)
+        log = live.log()
+        chosen = TransactionSet.parse("seed", history.choose(gtids_of(log, history.database)[10:]))
+        before, first = (
+            by_key(replayed(log, history.database, lambda _: False)),
+            before_the_first(log, history.database, chosen.__contains__),
+        )
+        kept += len(undo(log, live.url, UndoOptions(transactions=chosen, dependents="keep")).kept_rows)
+        after = by_key(replayed(live.log(), history.database, lambda _: False))
+        changed = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+        assert {key: after.get(key) for key in changed} == {key: first[key] for key in changed}, f"seed {seed}"
+    assert kept
+
+
+@pytest.mark.parametrize(
+    ("bad", "later", "rows"),
+    [
+        (("DELETE FROM item WHERE id = 1", "INSERT INTO item VALUES (1, 'g', 70)"), "INSERT INTO item VALUES (9, 'a', 0)", [(1, "g", 70)]),
+        (
+            ("UPDATE item SET code = 'e', price = 50 WHERE id = 1", "UPDATE item SET code = 'f', price = 60 WHERE id = 1"),
+            "INSERT INTO item VALUES (9, 'a', 0)",
+            [(1, "f", 60)],
+        ),
+        (
+            (
+                "UPDATE item SET code = NULL WHERE id = 1", "UPDATE item SET code = 'a' WHERE id = 2",
+                "UPDATE item SET code = 'b' WHERE id = 3", "UPDATE item SET code = 'c' WHERE id = 1",
+            ),
+            "UPDATE item SET code = 'z' WHERE id = 2",
+            [(1, "c", 10), (2, "z", 20), (3, "b", 30)],
+        ),
+        (
+            ("UPDATE item SET id = 5 WHERE id = 1", "UPDATE item SET price = 77 WHERE id = 5"),
+            "INSERT INTO item VALUES (1, 'y', 0)",
+            [(5, "a", 77)],
+        ),
+    ],
+    ids=["deleted and inserted", "changed twice", "exchanged", "another key"],
+)  # fmt: skip
+def test_a_row_of_which_one_change_is_kept_stays(shop: Shop, bad: Sequence[str], later: str, rows: list[tuple[object, ...]]) -> None:
+    shop.run("bad", *bad)
+    shop.run("later", later)
+    before = shop.items()
+    report = shop.undo("bad", dependents="keep")
+    assert shop.items() == before
+    assert set(rows) <= set(before)
+    assert {f"id={row[0]}" for row in rows} <= {key for _, key in report.kept_rows} | {"id=2"}
 
 
 @pytest.mark.slow(share=False)  # an hour for each kind of target

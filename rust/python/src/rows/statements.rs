@@ -86,7 +86,7 @@ impl PyRowStatements {
             renderer: postgres.map(PyPostgresRenderer::shared),
             backwards,
             filter: tables.map_or_else(TableFilter::default, |tables| tables.0.clone()),
-            kept: kept.map(|finder| finder.lock().kept().clone()).unwrap_or_default(),
+            kept: kept.map(|finder| finder.lock().kept()).unwrap_or_default(),
             known: KnownTables::default(),
             plan: RowPlan::default(),
             forms: HashMap::new(),
