@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from paraply.schema.collations import canonical_charset, canonical_collation
+from paraply._native import decode_text
+from paraply.errors import UsageError
+from paraply.schema.collations import CLIENT_CODECS, canonical_charset, canonical_collation
 from paraply.schema.ddl.cursor import Cursor
 from paraply.schema.ddl.lexer import DdlSyntaxError
-from paraply.schema.ddl.literals import CODECS, read_bytes, read_string, to_charset
+from paraply.schema.ddl.literals import read_bytes, read_string, to_charset
 from paraply.schema.ddl.rules import MODE_MAXDB, MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
 
-__all__ = ["TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
+__all__ = ["NO_TEXT", "TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
 
 SYNONYMS = {
     "INT1": "tinyint", "INT2": "smallint", "INT3": "mediumint", "MIDDLEINT": "mediumint", "INT4": "int", "INTEGER": "int",
@@ -28,6 +30,8 @@ MARIADB_ONLY = {"uuid", "inet4", "inet6"}
 KNOWN = INTEGERS | CHARACTER | BINARY | TIMES | SPATIAL | OTHER
 CAPACITY = {"tiny": 255, "": 65535, "medium": 16777215, "long": 4294967295}
 IN_BINARY = {"char": "binary", "varchar": "varbinary"}
+NO_TEXT = "\uffff0x"
+"""Begin of a label that is no text; U+FFFF is no character of Unicode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,17 +167,28 @@ def _label(cursor: Cursor) -> str | bytes:
 
 
 def _text_of(label: str | bytes, charset: str | None) -> str:
-    """Return a label as text.
+    """Return a label as text; one that is no text, or has a NUL character, as ``NO_TEXT`` and the hexadecimal digits of its bytes.
+
+    A server may store bytes that are no text in the column's character set (``ENUM(0xE4)`` in utf8mb4, seen on MySQL 9.7). Neither these nor
+    a NUL character are text in PostgreSQL: only rows with this label are refused.
 
     Raises:
         DdlSyntaxError: The label is bytes of a character set that is not supported here, or text that it may not have.
     """
-    if isinstance(label, str):
-        return to_charset(label, charset)
+    text = to_charset(label, charset) if isinstance(label, str) else _decoded(label, charset)
+    if text is None or "\0" in text:
+        value = label if isinstance(label, bytes) else label.encode(CLIENT_CODECS.get(charset or "", "utf-8"))
+        return NO_TEXT + value.rstrip(b" ").hex().upper()
+    return text
+
+
+def _decoded(label: bytes, charset: str | None) -> str | None:
+    """Return bytes as text without trailing spaces; None if they are no text."""
     try:
-        return label.decode(CODECS[charset or ""]).rstrip(" ")
-    except (KeyError, UnicodeDecodeError):
+        text = decode_text(charset or "", label)
+    except UsageError:
         raise DdlSyntaxError(f"a label in hexadecimal or binary in the character set {charset}") from None
+    return None if text is None else text.rstrip(" ")
 
 
 def _with_attributes(cursor: Cursor, spec: TypeSpec) -> TypeSpec:

@@ -4,6 +4,23 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Begin of a label of ENUM or SET that is no text, or has a NUL character; the hexadecimal digits of its bytes follow.
+///
+/// U+FFFF is no character of Unicode.
+pub const NO_TEXT: &str = "\u{ffff}0x";
+
+/// Returns the bytes of a label that is no text; none for all others.
+///
+/// ```
+/// use paraply_core::schema::label_bytes;
+/// assert_eq!(label_bytes("\u{ffff}0xe420"), Some(vec![0xE4, 0x20]));
+/// assert_eq!(label_bytes("0xe4"), None);
+/// ```
+pub fn label_bytes(label: &str) -> Option<Vec<u8>> {
+    let digits = label.strip_prefix(NO_TEXT)?.as_bytes().chunks(2);
+    digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
 /// A database and a table name, as the source spells them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableName {

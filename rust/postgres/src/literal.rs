@@ -9,6 +9,7 @@ use paraply_binlog::rows::image_cursor::Malformed;
 use paraply_binlog::rows::values::address::{write_inet4, write_inet6, write_uuid};
 use paraply_binlog::rows::values::charset::Charset;
 use paraply_binlog::rows::values::decode::decompress;
+use paraply_core::schema::NO_TEXT;
 use paraply_core::value::Value;
 
 use super::error::NotStorable;
@@ -257,7 +258,7 @@ fn enum_label(out: &mut Vec<u8>, labels: &[String], index: u32) -> Result<(), No
         None => (!labels.iter().any(String::is_empty)).then_some(""),
     };
     let label = label.ok_or_else(|| NotStorable::new(format!("ENUM value number {index}, which has no label")))?;
-    text(out, Some(Charset::Utf8), label.as_bytes())
+    label_text(out, label)
 }
 
 fn set_labels(out: &mut Vec<u8>, labels: &[String], bits: u64) -> Result<(), NotStorable> {
@@ -266,7 +267,16 @@ fn set_labels(out: &mut Vec<u8>, labels: &[String], bits: u64) -> Result<(), Not
     }
     let chosen: Vec<&str> =
         labels.iter().take(64).enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, l)| l.as_str()).collect();
-    text(out, Some(Charset::Utf8), chosen.join(",").as_bytes())
+    label_text(out, &chosen.join(","))
+}
+
+/// Appends labels.
+fn label_text(out: &mut Vec<u8>, labels: &str) -> Result<(), NotStorable> {
+    if let Some((_, after)) = labels.split_once(NO_TEXT) {
+        let digits = after.split(',').next().unwrap_or_default();
+        return Err(NotStorable::new(format!("the label 0x{digits}, which is no text in its character set or has a NUL")));
+    }
+    text(out, Some(Charset::Utf8), labels.as_bytes())
 }
 
 pub(super) fn quoted(out: &mut Vec<u8>, text: &[u8]) {

@@ -8,8 +8,10 @@ from pathlib import Path
 import psycopg
 import pytest
 from mariadb_versions import MARIADB_VERSIONS, mariadb_of_version
-from server.replay import PostgresPlace, SqlPlace, applied
+from server.replay import PostgresPlace, SqlPlace, applied, run
 from server.source_log import copy_binlogs
+
+from paraply import rows as rows_of_log
 
 INVISIBLE_KEY = (
     "SET SESSION sql_generate_invisible_primary_key=ON",
@@ -58,6 +60,45 @@ def test_mysql_spells_defaults_and_labels_by_introducers(mysql_place: SqlPlace, 
     applied(copy_binlogs(mysql_place.url, tmp_path)[0], postgres_place.url)
     assert asked(postgres_place, "SELECT * FROM shop.t") == mysql_place.sql("SELECT * FROM shop.t") == [(1, "é", "ä")]
     assert sorted(asked(postgres_place, "SELECT * FROM shop.e")) == [("2",), ("ä",)]
+
+
+@pytest.mark.parametrize("metadata", ["MINIMAL", "FULL"])
+def test_r33_a_label_that_is_no_text_refuses_only_its_rows(
+    mysql_place: SqlPlace, postgres_place: PostgresPlace, tmp_path: Path, metadata: str
+) -> None:
+    mysql_place.sql(
+        "CREATE DATABASE shop CHARACTER SET utf8mb4", "USE shop", f"SET GLOBAL binlog_row_metadata={metadata}",
+        "CREATE TABLE e (a ENUM(0xE4, '1', '2'))", "INSERT INTO e VALUES ('1'), ('2')",
+        "CREATE TABLE s (id INT PRIMARY KEY, a SET(0xE4, '1', 0xC3BC))", "INSERT INTO s VALUES (1, 6), (2, 0)",
+        "ALTER TABLE s ADD b ENUM('x', 0xE4) NOT NULL, ADD c ENUM('x', 0xE4)", "INSERT INTO s VALUES (3, 4, 'x', 'x')",
+        "SET GLOBAL binlog_row_metadata=MINIMAL",
+    )  # fmt: skip
+    log = copy_binlogs(mysql_place.url, tmp_path)[0]
+    applied(log, postgres_place.url)
+    assert sorted(asked(postgres_place, "SELECT * FROM shop.e")) == [("1",), ("2",)]
+    rows = [(1, "1,ü", "x", None), (2, "", "x", None), (3, "ü", "x", "x")]
+    assert asked(postgres_place, "SELECT * FROM shop.s ORDER BY id") == rows
+    mysql_place.sql("INSERT INTO shop.e VALUES (1)", "INSERT INTO shop.s VALUES (4, 3, 'x', 'x')")
+    log = copy_binlogs(mysql_place.url, tmp_path)[0]
+    values = [change["after"] for change in rows_of_log(log).read_all().to_pylist()]
+    assert dict(values[-2]) == {"a": "0xE4"} and dict(values[-1])["a"] == "0xE4,1"
+    for table in ("shop.e", "shop.s"):
+        outcome = run(log, postgres_place.url, "--table", table, "--channel", table)
+        assert outcome.code == 1
+        assert outcome.report["error"]["class"] == "ValueNotStorable"
+        assert "column a holds the label 0xE4, which is no text" in outcome.report["error"]["message"]
+    assert sorted(asked(postgres_place, "SELECT * FROM shop.e")) == [("1",), ("2",)]
+
+
+@pytest.mark.parametrize("add", ["b ENUM(0xE4, 'x') NOT NULL", "b ENUM(0x00, 'x') NOT NULL", "b SET(0x00, 'x') NOT NULL DEFAULT 0x00"])
+def test_r33_old_rows_get_no_label_that_is_no_text(mysql_place: SqlPlace, postgres_place: PostgresPlace, tmp_path: Path, add: str) -> None:
+    mysql_place.sql(
+        "CREATE DATABASE shop CHARACTER SET utf8mb4", "USE shop", "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)",
+        f"ALTER TABLE t ADD {add}",
+    )  # fmt: skip
+    outcome = run(copy_binlogs(mysql_place.url, tmp_path)[0], postgres_place.url)
+    assert outcome.code == 3
+    assert "column b" in outcome.report["error"]["message"]
 
 
 @pytest.mark.parametrize("version", MARIADB_VERSIONS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paraply.analysis.carried.conversion import FRACTIONS, INTEGERS, NotKnown, Value, is_text
 from paraply.analysis.dates import is_in_calendar
-from paraply.schema.types import BINARY
+from paraply.schema.types import BINARY, NO_TEXT
 
 if TYPE_CHECKING:
     from paraply.schema.model import Column
@@ -56,7 +56,7 @@ def _implicit(column: Column) -> Value | None:
         return _decimal("0", column.scale or 0)
     if column.type in BINARY:
         return b"\0" * (column.length or 1) if column.type == "binary" else b""
-    if column.type == "enum" and column.labels:
+    if column.type == "enum" and column.labels and not column.labels[0].startswith(NO_TEXT):
         return column.labels[0]
     if is_text(column) or column.type == "set":
         return ""

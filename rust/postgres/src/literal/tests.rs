@@ -103,6 +103,20 @@ fn enums_and_sets_become_labels() {
 }
 
 #[test]
+fn labels_that_are_no_text_are_refused_with_their_bytes() {
+    let names = labels(&["\u{ffff}0xE4", "b", "\u{ffff}0x00"]);
+    let refused = |kind: &Kind, value: Value<'_>| literal(kind, value).unwrap_err().reason.to_string();
+    let kind = Kind::Enum(names.clone());
+    assert_eq!(literal(&kind, Value::Enum(2)).unwrap(), "'b'");
+    assert!(refused(&kind, Value::Enum(1)).starts_with("the label 0xE4, which is no text"));
+    assert!(refused(&kind, Value::Enum(3)).starts_with("the label 0x00, which is no text"));
+    let kind = Kind::Set(names);
+    assert_eq!(literal(&kind, Value::Set(0b10)).unwrap(), "'b'");
+    assert!(refused(&kind, Value::Set(0b11)).starts_with("the label 0xE4, which is no text"));
+    assert!(refused(&kind, Value::Set(0b110)).starts_with("the label 0x00, which is no text"));
+}
+
+#[test]
 fn bits_are_written_in_full_width() {
     assert_eq!(literal(&Kind::Bit, Value::Bit { bytes: &[5], bits: 4 }).unwrap(), "'0101'");
     let all = literal(&Kind::Bit, Value::Bit { bytes: &[0xff; 8], bits: 64 }).unwrap();

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from paraply._native import decode_text
 from paraply.logs.client_charset import client_charset
 from paraply.schema.ddl.literals import CODECS
+from paraply.schema.types import NO_TEXT
 from paraply.targets.postgres.types import CHARSETS, ColumnMapping, quote_literal
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ def fill_of(column: Column, mapping: ColumnMapping, time: StatementTime | None =
     >>> fill_of(Column("n", "int"), ColumnMapping("n", "integer", "integer")) is None
     True
     """
+    fill = _fill(column, mapping, time)
+    return None if fill is None or NO_TEXT in fill else fill
+
+
+def _fill(column: Column, mapping: ColumnMapping, time: StatementTime | None) -> str | None:
     default = column.default
     if default is not None and default.form == "now" and column.generated is None:
         return None if time is None else _now(default, column, mapping, time)

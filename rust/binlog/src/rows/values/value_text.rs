@@ -9,7 +9,7 @@ use std::io::Write as _;
 
 use paraply_core::calendar::civil_from_days;
 use paraply_core::collation::name_of;
-use paraply_core::schema::{Column, KeyPart, Table};
+use paraply_core::schema::{Column, KeyPart, Table, label_bytes};
 use paraply_core::value::Value;
 
 use crate::rows::image_cursor::Decoded;
@@ -114,10 +114,11 @@ fn form_of(mapped: &MappedColumn, declared: Option<&Column>, mariadb: bool) -> F
     // Text of unknown collation is taken for UTF-8.
     let charset = collation.map_or(Some(Charset::Utf8), Charset::of_collation);
     let labels = || {
-        let logged = mapped.labels.iter();
-        let logged: Vec<String> =
-            logged.map(|label| text_or_literal(charset.unwrap_or(Charset::Utf8), label)).collect();
-        if logged.is_empty() { declared.map(|column| column.labels.clone()).unwrap_or_default() } else { logged }
+        let text = |label: &[u8]| text_or_literal(charset.unwrap_or(Charset::Utf8), label);
+        let of_definition = |label: &String| label_bytes(label).map_or_else(|| label.clone(), |bytes| text(&bytes));
+        let logged: Vec<String> = mapped.labels.iter().map(|label| text(label)).collect();
+        let defined = || declared.map(|column| column.labels.iter().map(of_definition).collect());
+        if logged.is_empty() { defined().unwrap_or_default() } else { logged }
     };
     match mapped.type_code {
         t::ENUM => Form::Enum(labels()),
