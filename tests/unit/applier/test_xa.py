@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 from paraply import GtidSet
 from paraply.applier.commit.consistency import Consistency
 from paraply.applier.options import Options
-from paraply.applier.preflight.xa import XaFound, check_xa, left_note
+from paraply.applier.preflight.xa import check_xa, left_note
 from paraply.applier.schedule.policy import policy_kind
 from paraply.applier.selection.filters import Filters
 from paraply.errors import LogNotUnderstood, UsageError
 from paraply.targets.xid import canonical_xid, xid_of_parts
+
+if TYPE_CHECKING:
+    from paraply._native import LoggedXaPart
 
 UUID = "aaaaaaaa-0000-0000-0000-000000000001"
 ONE, TWO = "X'61',X'',1", "X'62',X'',1"
@@ -21,15 +27,19 @@ OPTIONS = Options(
 )  # fmt: skip
 
 
-def part(number: int, xid: str, *, ends: bool = False, gtid: bool = True) -> XaFound:
-    tables = () if ends else (("d", "t"),)
-    return XaFound("binlog.000001", 100 * number, (0, 100 * number + 90), f"{UUID}:{number}" if gtid else None, xid, ends, tables)
+def part(number: int, xid: str, *, ends: bool = False, gtid: bool = True) -> LoggedXaPart:
+    """Return a part as a scan of the logs gives it."""
+    found = SimpleNamespace(
+        file="binlog.000001", offset=100 * number, end=(0, 100 * number + 90), gtid=f"{UUID}:{number}" if gtid else None,
+        xid=xid, ends=ends, tables=[] if ends else [("d", "t")],
+    )  # fmt: skip
+    return cast("LoggedXaPart", found)
 
 
 PREPARES_AND_ENDS = [part(1, ONE), part(2, TWO), part(3, TWO, ends=True), part(4, ONE, ends=True)]
 
 
-def check(found: list[XaFound], held: frozenset[str] | None, skip: str = "", place: tuple[int, int] | None = None) -> None:
+def check(found: list[LoggedXaPart], held: frozenset[str] | None, skip: str = "", place: tuple[int, int] | None = None) -> None:
     check_xa(OPTIONS, found, GtidSet(skip), place, held)
 
 

@@ -15,7 +15,7 @@ from paraply.applier.preflight.plan import RunPlan, check_gap, check_stop, make_
 from paraply.applier.preflight.statement_changes import count_statements
 from paraply.applier.preflight.stop_position import check_position
 from paraply.applier.preflight.timestamp_column import check_tables
-from paraply.applier.preflight.xa import XaFound, check_xa, find_ahead
+from paraply.applier.preflight.xa import check_xa, find_ahead
 from paraply.applier.selection.renaming import Renaming
 from paraply.applier.selection.skip import check_skip
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, LogNotUnderstood, ParaplyError, UsageError
@@ -27,7 +27,7 @@ from paraply.targets.retrying import with_retries
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from paraply._native import GtidSet, Transaction
+    from paraply._native import GtidSet, LoggedXaPart, Transaction
     from paraply.applier.options import Options
     from paraply.applier.schedule.policy import PolicyKind
     from paraply.logs.file_order import LogFile
@@ -282,7 +282,7 @@ def inspect_without_transactions(options: Options, target: Target, files: Sequen
 
 
 def _xa_refusal(
-    options: Options, found: Sequence[XaFound], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None
+    options: Options, found: Sequence[LoggedXaPart], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None
 ) -> ParaplyError | None:
     """Return the error of XA transactions that the target cannot apply or could not end; a dry run goes on after it."""
     try:

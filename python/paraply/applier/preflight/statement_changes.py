@@ -17,49 +17,11 @@ if TYPE_CHECKING:
     from paraply._native import GtidSet, LoggedRowStatement
     from paraply.applier.options import Options
 
-__all__ = ["RowStatement", "StatementChanges", "count_statements"]
+__all__ = ["StatementChanges", "count_statements"]
 
 _SHOWN = 5
 _LONGEST = 120
 _TABLES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class RowStatement:
-    """A row change in statement format.
-
-    Attributes:
-        file: Name of the file, as given.
-        offset: Start of its transaction.
-        end: Index of the file, and offset after the statement.
-        gtid: GTID of its transaction, if there is one.
-        position: Start of the statement.
-        table: Name of the first table in the statement; else its first word.
-        sql: Text of the statement; empty after the first statements of many.
-    """
-
-    file: str
-    offset: int
-    end: tuple[int, int]
-    gtid: str | None
-    position: int
-    table: str
-    sql: bytes
-
-    @classmethod
-    def of(cls, found: LoggedRowStatement) -> RowStatement:
-        """Return a change that a scan of the logs found."""
-        return cls(found.file, found.offset, found.end, found.gtid, found.position, found.table, found.sql)
-
-    @property
-    def text(self) -> str:
-        """Statement for people, shortened."""
-        text = " ".join(self.sql.decode("utf-8", "replace").split())
-        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-    def as_json(self) -> Mapping[str, Any]:
-        """Return the statement as a JSON object."""
-        return {"file": self.file, "position": self.position, "gtid": self.gtid, "table": self.table, "sql": self.text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +37,7 @@ class StatementChanges:
 
     count: int
     tables: list[tuple[str, int]]
-    first: list[RowStatement] = field(default_factory=list)
+    first: list[LoggedRowStatement] = field(default_factory=list)
     mariadb: bool = False
 
     def as_json(self) -> Mapping[str, Any]:
@@ -83,7 +45,7 @@ class StatementChanges:
         return {
             "count": self.count,
             "tables": [{"table": table, "count": count} for table, count in self.tables],
-            "first": [statement.as_json() for statement in self.first],
+            "first": [_as_json(statement) for statement in self.first],
         }
 
     @property
@@ -101,12 +63,12 @@ class StatementChanges:
             f"STOP     {self.note}",
             f"         the apply ends before the first with exit code 3; set binlog_format=ROW on the source{default}",
         ]
-        lines += [f"         {statement.file}:{statement.position}  {statement.text}" for statement in self.first]
+        lines += [f"         {statement.file}:{statement.position}  {_shortened(statement.sql)}" for statement in self.first]
         return lines
 
 
 def count_statements(
-    options: Options, found: Sequence[RowStatement], skip: GtidSet, place: tuple[int, int] | None, *, mariadb: bool
+    options: Options, found: Sequence[LoggedRowStatement], skip: GtidSet, place: tuple[int, int] | None, *, mariadb: bool
 ) -> StatementChanges | None:
     """Return the row changes in statement format that the apply would reach; None if there are none.
 
@@ -127,12 +89,23 @@ def count_statements(
     return StatementChanges(len(left), tables.most_common(), left[:_SHOWN], mariadb)
 
 
-def _is_named(options: Options, statement: RowStatement) -> bool:
+def _shortened(sql: bytes) -> str:
+    """Return a statement for people."""
+    text = " ".join(sql.decode("utf-8", "replace").split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _as_json(found: LoggedRowStatement) -> Mapping[str, Any]:
+    """Return a statement as a JSON object."""
+    return {"file": found.file, "position": found.position, "gtid": found.gtid, "table": found.table, "sql": _shortened(found.sql)}
+
+
+def _is_named(options: Options, statement: LoggedRowStatement) -> bool:
     """Return True if ``--skip`` leaves the statement out."""
     return bool(options.skip) and statement.gtid is not None and options.skip is not None and statement.gtid in options.skip
 
 
-def _passed(statement: RowStatement, skip: GtidSet, place: tuple[int, int] | None) -> bool:
+def _passed(statement: LoggedRowStatement, skip: GtidSet, place: tuple[int, int] | None) -> bool:
     if statement.gtid is not None:
         return statement.gtid in skip
     return place is not None and statement.end <= place

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply.applier.preflight.before_stop import before_stop
-from paraply.applier.preflight.statement_changes import RowStatement
 from paraply.applier.selection.filters import Filters, unmatched_notes
 from paraply.applier.selection.skip import SkippedXa, XaPart
 from paraply.errors import LogNotUnderstood, UsageError
@@ -16,56 +14,28 @@ from paraply.targets.xid import canonical_xid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply._native import GtidSet, LoggedXaPart
+    from paraply._native import GtidSet, LoggedRowStatement, LoggedXaPart
     from paraply.applier.options import Options
     from paraply.logs.transaction_set import TransactionSet
 
-__all__ = ["XaFound", "check_xa", "find_ahead", "left_note"]
+__all__ = ["check_xa", "find_ahead", "left_note"]
 
 
-@dataclass(frozen=True, slots=True)
-class XaFound:
-    """One part of an XA transaction: its preparation or its end.
+def name_of(part: LoggedXaPart) -> str:
+    """Return the XID of a part in canonical form, for comparison.
 
-    Attributes:
-        file: Name of the file, as given.
-        offset: Start of the part.
-        end: Index of the file, and offset after the part.
-        gtid: Its GTID, if there is one.
-        xid: Name of the XA transaction.
-        ends: True for XA COMMIT and XA ROLLBACK, False for XA PREPARE.
-        tables: (database, table) pairs of its row events; an end has none.
+    Raises:
+        LogNotUnderstood: The log holds it in an unknown form.
     """
-
-    file: str
-    offset: int
-    end: tuple[int, int]
-    gtid: str | None
-    xid: str
-    ends: bool
-    tables: Sequence[tuple[str, str]] = ()
-
-    @classmethod
-    def of(cls, part: LoggedXaPart) -> XaFound:
-        """Return a part that a scan of the logs found."""
-        return cls(part.file, part.offset, part.end, part.gtid, part.xid, part.ends, part.tables)
-
-    @property
-    def name(self) -> str:
-        """XID in canonical form, for comparison.
-
-        Raises:
-            LogNotUnderstood: The log holds it in an unknown form.
-        """
-        try:
-            return canonical_xid(self.xid)
-        except LogNotUnderstood as error:
-            raise LogNotUnderstood(error.message, file=self.file, position=self.offset, gtid=self.gtid) from None
+    try:
+        return canonical_xid(part.xid)
+    except LogNotUnderstood as error:
+        raise LogNotUnderstood(error.message, file=part.file, position=part.offset, gtid=part.gtid) from None
 
 
 def find_ahead(
     paths: Sequence[str], filters: Filters, renames: Renames = KEPT_NAMES
-) -> tuple[list[XaFound], list[RowStatement], list[str]]:
+) -> tuple[list[LoggedXaPart], list[LoggedRowStatement], list[str]]:
     """Return the parts of XA transactions and the row changes in text, in log order, up to the first damage; and notes on unused names.
 
     Left out are changes in text of databases that the filters leave out for certain.
@@ -79,10 +49,10 @@ def find_ahead(
         unused = look_ahead(paths, renamed.native())
         names = [*unused.unmatched_databases, *(".".join(table) for table in unused.unmatched_tables)]
         notes += [f"the renames name nothing that these logs have: {', '.join(names)}"] if names else []
-    return list(map(XaFound.of, ahead.xa_parts)), list(map(RowStatement.of, ahead.statements)), notes
+    return ahead.xa_parts, ahead.statements, notes
 
 
-def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None) -> None:
+def check_xa(options: Options, found: Sequence[LoggedXaPart], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None) -> None:
     """Refuse XA transactions that the target cannot apply or could not end.
 
     Args:
@@ -113,7 +83,7 @@ def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: t
         return
     known = set(held)
     for part in left:
-        xid = part.name
+        xid = name_of(part)
         if not part.ends:
             known.add(xid)
             continue
@@ -131,12 +101,12 @@ def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: t
 
 def _without_skipped(
     named: TransactionSet,
-    found: Sequence[XaFound],
-    left: Sequence[XaFound],
+    found: Sequence[LoggedXaPart],
+    left: Sequence[LoggedXaPart],
     held: frozenset[str] | None,
     skip: GtidSet,
     place: tuple[int, int] | None,
-) -> list[XaFound]:
+) -> list[LoggedXaPart]:
     """Return the parts that are not left out by name.
 
     Raises:
@@ -148,7 +118,7 @@ def _without_skipped(
         if not passed and id(part) not in waiting:  # after the stop
             continue
         is_named = part.gtid is not None and part.gtid in named
-        leaves = pairs.leaves_out(XaPart(part.name, part.gtid, part.ends, is_named, passed, part.file, part.offset))
+        leaves = pairs.leaves_out(XaPart(name_of(part), part.gtid, part.ends, is_named, passed, part.file, part.offset))
         if not passed and not leaves:
             kept.append(part)
     return kept
@@ -163,27 +133,28 @@ def left_note(xids: Sequence[str]) -> list[str]:
     return [f"{who} left prepared on the target, because the log went no further: {'; '.join(xids)}; {end}"]
 
 
-def _check_untouched(filters: Filters, found: Sequence[XaFound], left: Sequence[XaFound]) -> None:
+def _check_untouched(filters: Filters, found: Sequence[LoggedXaPart], left: Sequence[LoggedXaPart]) -> None:
     """Refuse XA transactions with tables that the filters do not leave out."""
     touching: dict[str, bool] = {}
     waiting = set(map(id, left))
     for part in found:
+        xid = name_of(part)
         if not part.ends:
-            touching[part.name] = any(filters.chooses(*table) for table in part.tables)
-        touches = touching.get(part.name)
+            touching[xid] = any(filters.chooses(*table) for table in part.tables)
+        touches = touching.get(xid)
         if id(part) in waiting and touches is None:
             raise _refused_end(part)
         if id(part) in waiting and touches:
             raise _refused(part)
 
 
-def _passed(part: XaFound, skip: GtidSet, place: tuple[int, int] | None) -> bool:
+def _passed(part: LoggedXaPart, skip: GtidSet, place: tuple[int, int] | None) -> bool:
     if part.gtid is not None:
         return part.gtid in skip
     return place is not None and part.end <= place
 
 
-def _refused(part: XaFound) -> LogNotUnderstood:
+def _refused(part: LoggedXaPart) -> LogNotUnderstood:
     behind = "continue after it with --start-after on a new --channel" if part.gtid else "begin with a later log"
     return LogNotUnderstood(
         f"the log has the XA transaction {part.xid}, prepared and ended apart, which this target cannot apply: PostgreSQL's prepared"
@@ -195,7 +166,7 @@ def _refused(part: XaFound) -> LogNotUnderstood:
     )
 
 
-def _refused_end(part: XaFound) -> LogNotUnderstood:
+def _refused_end(part: LoggedXaPart) -> LogNotUnderstood:
     behind = f"add {part.gtid} to --start-after" if part.gtid else "begin with a later log"
     return LogNotUnderstood(
         f"the log ends the XA transaction {part.xid}, which was prepared before the logs begin, so it is not known whether its rows"
