@@ -274,7 +274,9 @@ fn set_labels(out: &mut Vec<u8>, labels: &[String], bits: u64) -> Result<(), Not
 fn label_text(out: &mut Vec<u8>, labels: &str) -> Result<(), NotStorable> {
     if let Some((_, after)) = labels.split_once(NO_TEXT) {
         let digits = after.split(',').next().unwrap_or_default();
-        return Err(NotStorable::new(format!("the label 0x{digits}, which is no text in its character set or has a NUL")));
+        return Err(NotStorable::new(format!(
+            "the label 0x{digits}, which is no text in its character set or has a NUL"
+        )));
     }
     text(out, Some(Charset::Utf8), labels.as_bytes())
 }
