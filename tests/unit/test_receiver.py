@@ -14,6 +14,7 @@ from unit.log_events import MAGIC, events_of
 from paraply._native import GtidSet, LogReader, RelayLog
 from paraply.errors import ConnectionFailed, ConnectionLost, ServerError
 from paraply.replication import Receiver
+from paraply.replication.receiver import permanent
 from paraply.runtime import Event, runtime
 
 if TYPE_CHECKING:
@@ -129,3 +130,23 @@ def test_a_source_that_refuses_its_log_ends_the_receiver(tmp_path: Path) -> None
         return str(receiver.failure)
 
     assert "--start-after" in Simulation(0).run(body)
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        (
+            "replica has more GTIDs than the source has, using the source's SERVER_UUID.",
+            "the source was reset, or lost transactions",
+        ),
+        ("A replica with the same server_uuid/server_id as this replica has connected to the source", "--server-id"),
+        ("A slave with the same server_uuid/server_id as this slave has connected to the master", "--server-id"),
+        ("Requested slave GTID state not found in binlog: 0-1-5, which is not in the master's binlog", "this source never had"),
+        ("Cannot replicate because the source purged required binary logs", "purged"),
+    ],
+)
+def test_what_error_1236_advises(message: str, advice: str) -> None:
+    error = permanent(ServerError(message, 1236))
+    assert error is not None
+    assert advice in error.message
+    assert ("--server-id" in error.message) == (advice == "--server-id")
