@@ -137,7 +137,7 @@ def test_a_source_that_refuses_its_log_ends_the_receiver(tmp_path: Path) -> None
     [
         (
             "replica has more GTIDs than the source has, using the source's SERVER_UUID.",
-            "the source was reset, or lost transactions",
+            "the source was reset, or lost what",
         ),
         ("A replica with the same server_uuid/server_id as this replica has connected to the source", "--server-id"),
         ("A slave with the same server_uuid/server_id as this slave has connected to the master", "--server-id"),

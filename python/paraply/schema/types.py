@@ -169,8 +169,8 @@ def _label(cursor: Cursor) -> str | bytes:
 def _text_of(label: str | bytes, charset: str | None) -> str:
     """Return a label as text; one that is no text, or has a NUL character, as ``NO_TEXT`` and the hexadecimal digits of its bytes.
 
-    A server may store bytes that are no text in the column's character set (``ENUM(0xE4)`` in utf8mb4, seen on MySQL 9.7). Neither these nor
-    a NUL character are text in PostgreSQL: only rows with this label are refused.
+    A server may store bytes that are no text in the column's character set (``ENUM(0xE4)`` in utf8mb4, seen on MySQL 9.7). Neither these
+    nor a NUL character are text in PostgreSQL: only rows with this label are refused.
 
     Raises:
         DdlSyntaxError: The label is bytes of a character set that is not supported here, or text that it may not have.

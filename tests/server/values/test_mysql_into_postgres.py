@@ -81,7 +81,8 @@ def test_r33_a_label_that_is_no_text_refuses_only_its_rows(
     mysql_place.sql("INSERT INTO shop.e VALUES (1)", "INSERT INTO shop.s VALUES (4, 3, 'x', 'x')")
     log = copy_binlogs(mysql_place.url, tmp_path)[0]
     values = [change["after"] for change in rows_of_log(log).read_all().to_pylist()]
-    assert dict(values[-2]) == {"a": "0xE4"} and dict(values[-1])["a"] == "0xE4,1"
+    assert dict(values[-2]) == {"a": "0xE4"}
+    assert dict(values[-1])["a"] == "0xE4,1"
     for table in ("shop.e", "shop.s"):
         outcome = run(log, postgres_place.url, "--table", table, "--channel", table)
         assert outcome.code == 1

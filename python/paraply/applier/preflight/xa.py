@@ -52,7 +52,9 @@ def find_ahead(
     return ahead.xa_parts, ahead.statements, notes
 
 
-def check_xa(options: Options, found: Sequence[LoggedXaPart], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None) -> None:
+def check_xa(
+    options: Options, found: Sequence[LoggedXaPart], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None
+) -> None:
     """Refuse XA transactions that the target cannot apply or could not end.
 
     Args:
