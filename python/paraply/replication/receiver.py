@@ -194,10 +194,7 @@ def _advice(message: str) -> str:
     if "purged" in lowered or "could not find gtid state" in lowered:
         return text + _PURGED
     if "more gtids than" in lowered:
-        return (
-            text
-            + "; the source was reset, or lost what the target has: copy its data into an empty target, and replicate into that"
-        )
+        return text + "; the source was reset, or lost what the target has: copy its data into an empty target, and replicate into that"
     if "more transactions than" in lowered or "not in the" in lowered:
         return text + "; the target holds transactions that this source never had: replicate from the right one"
     if "same server" in lowered:
