@@ -45,6 +45,8 @@ def converter(change: AlterTable) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
             continue
         name = renames.get(field.name.lower(), field.name)
         old = _column(change.old, name)
+        if old.generated is not None:  # the lake has no such column
+            raise _refusal(change.new, f"column {old.name}, whose values were generated until then")
         if not keeps_values(old, column, change):
             raise _refusal(change.new, f"column {old.name} from {_words(old)} to {_words(column)}")
         sources.append((old_types[name.lower()].name, None))
@@ -74,6 +76,8 @@ def keeps_values(old: Column, new: Column, change: AlterTable) -> bool:
     """Return True if every value of a column is the same after ALTER TABLE, in the type that it has in the lake."""
     if old.nullable and not new.nullable and not change.strict:
         return False
+    if _definition(old) == _definition(new):
+        return True
     if old.type in INTEGERS | {"bit"} and new.type in INTEGERS:
         return _wider(old, new) or change.strict
     if old.type in INTEGERS and new.type == "decimal":
@@ -89,9 +93,12 @@ def keeps_values(old: Column, new: Column, change: AlterTable) -> bool:
         return _keeps_text(old, new, change)
     if old.type in _VARIABLE_BYTES and new.type in _VARIABLE_BYTES:
         return change.strict
-    return (old.type, old.length, old.unsigned, old.scale) == (new.type, new.length, new.unsigned, new.scale) or (
-        old.type == new.type and old.type in ("datetime", "timestamp") and (new.scale or 0) >= (old.scale or 0)
-    )
+    return old.type == new.type and old.type in ("datetime", "timestamp") and (new.scale or 0) >= (old.scale or 0)
+
+
+def _definition(column: Column) -> tuple[object, ...]:
+    """Return what decides how a value is stored."""
+    return column.type, column.length, column.scale, column.unsigned, column.charset, column.labels
 
 
 def _keeps_text(old: Column, new: Column, change: AlterTable) -> bool:

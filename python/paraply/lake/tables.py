@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paraply.errors import LogNotUnderstood, SchemaMismatch, UsageError
+from paraply.errors import LogNotUnderstood, SchemaMismatch, TypeNotMapped, UsageError
 from paraply.lake.collapse import collapse
 from paraply.lake.columns import LakeColumns, holds_type, lake_columns
 from paraply.lake.convert import converter, only_adds_nulls
@@ -14,7 +14,7 @@ from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, Dro
 from paraply.wording import table_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -242,11 +242,17 @@ class LakeTables:
         if only_adds_nulls(change):
             return self._store.widen(table.location, version, columns.schema, properties)
         names = table.columns.schema.names
-        rows: Iterable[pa.RecordBatch] = ()
-        if next((True for batch in self._store.read(table.location, version, names) if batch.num_rows), False):
+        try:
             convert = converter(change)
-            rows = (convert(batch) for batch in self._store.read(table.location, version, names))
-        return self._store.replace(table.location, pa.RecordBatchReader.from_batches(columns.schema, rows), properties)
+        except TypeNotMapped:
+            with self._store.read(table.location, version, names[:1]) as rows:
+                if any(batch.num_rows for batch in rows):
+                    raise
+            return self._store.replace(table.location, pa.RecordBatchReader.from_batches(columns.schema, ()), properties)
+        # A reader that is left open reads on beside the end of the process, which then ends with SIGABRT (seen with pyarrow 26).
+        with self._store.read(table.location, version, names) as rows:
+            converted = pa.RecordBatchReader.from_batches(columns.schema, map(convert, rows))
+            return self._store.replace(table.location, converted, properties)
 
     def _flush_before_alter(self, table: LiveTable, properties: Mapping[str, str]) -> None:
         """Write changes under the old definition; a table without any stays unwritten."""

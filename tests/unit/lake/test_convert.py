@@ -76,6 +76,7 @@ def test_values_that_are_carried_over(columns: str, statement: str, before: Any,
     ("columns", "statement"),
     [
         ("v DECIMAL(8,2)", "MODIFY v DECIMAL(8,1)"),
+        ("v INT AS (id + 1) STORED", "MODIFY v INT"),
         ("v VARCHAR(10)", "MODIFY v INT"),
         ("v DATETIME", "MODIFY v DATE"),
         ("v DATETIME", "MODIFY v TIMESTAMP"),
@@ -98,6 +99,15 @@ def test_values_that_are_carried_over(columns: str, statement: str, before: Any,
 def test_values_that_only_the_source_knows_are_refused(columns: str, statement: str) -> None:
     with pytest.raises(TypeNotMapped, match=r"--exclude-table d\.t"):
         converter(altered(columns, statement))
+
+
+@pytest.mark.parametrize(
+    "definition", ["BLOB", "VARBINARY(9)", "DECIMAL(40,3)", "CHAR(3)", "TEXT", "ENUM('a','b')", "FLOAT(7,2)", "JSON", "BIT(3)"]
+)
+@pytest.mark.parametrize("statement", ["ADD n INT NOT NULL", "CHANGE v w {}", "MODIFY v {} FIRST"])
+def test_a_column_that_keeps_its_definition_keeps_its_values(definition: str, statement: str) -> None:
+    for context in (STRICT, {}):
+        converter(altered(f"v {definition}", statement.format(definition), context))
 
 
 def test_without_strict_mode_a_narrower_type_is_refused() -> None:
