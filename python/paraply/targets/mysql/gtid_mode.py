@@ -45,6 +45,7 @@ class Facts:
         replicas: Number of replicas that read from the target.
         group_member: True if the target is a member of a running Group Replication group.
         blind: The missing privilege for detecting replicas and group membership; None if nothing is missing.
+        strict: True if the target has MariaDB's ``gtid_strict_mode``.
     """
 
     gtids: bool
@@ -52,6 +53,7 @@ class Facts:
     replicas: int
     group_member: bool
     blind: str | None = None
+    strict: bool = False
 
     @property
     def followed(self) -> bool:
@@ -68,7 +70,8 @@ def read_facts(connection: Connection, server: ServerKind) -> Facts:
     replicas, member = _replicas(connection, server), _group_member(connection, server)
     in_tables = not server.mariadb and server.version >= _DUMPS_IN_THREADS
     needed = "SELECT ON performance_schema.*" if in_tables else "PROCESS ON *.*"
-    return Facts(gtids, log_bin, replicas or 0, bool(member), needed if replicas is None or member is None else None)
+    strict = server.mariadb and bool(to_int(rows_of(connection.query("SELECT @@GLOBAL.gtid_strict_mode"))[0][0]))
+    return Facts(gtids, log_bin, replicas or 0, bool(member), needed if replicas is None or member is None else None, strict)
 
 
 def own_identity(connection: Connection, server: ServerKind) -> str:
@@ -289,24 +292,27 @@ class MariaDbPreserve(GtidMode):
     Args:
         live: True if the source is a live server, and so another one. What the target wrote itself in a domain of the source is no
             progress then.
+        strict: True if the target has ``gtid_strict_mode``. Its check of a number takes the domain and server id that the session had
+            before the statement (seen on 10.5 to 11.8), so the number has a statement of its own.
     """
 
     name = "preserve"
     merges = False
     writes_progress = False
-    statements_before = (1, 2)
     holds_gaps = False
     xa_under_gtid = True
 
-    def __init__(self, *, live: bool = False) -> None:
+    def __init__(self, *, live: bool = False, strict: bool = False) -> None:
         self._live = live
+        self._next = "; SET " if strict else ", "
+        self.statements_before = (2, 3) if strict else (1, 2)
 
     def begin(self, gtid: str | None) -> list[str]:
         """Return the statements before a transaction."""
         if not gtid:
             return []
         domain, server, number = (int(part) for part in gtid.split("-"))
-        return [f"SET gtid_domain_id={domain}, server_id={server}, gtid_seq_no={number}"]
+        return f"SET gtid_domain_id={domain}, server_id={server}{self._next}gtid_seq_no={number}".split("; ")
 
     def begin_apart(self, gtid: str | None) -> list[str]:
         """Return the statements before a statement that commits by itself, before the rows of its transaction.
@@ -321,7 +327,7 @@ class MariaDbPreserve(GtidMode):
     def start(self, gtid: str | None) -> list[str]:
         """Return the statements that begin a transaction with rows."""
         begin = self.begin(gtid)
-        return [f"{begin[0]}, autocommit=0"] if begin else super().start(gtid)
+        return [*begin[:-1], f"{begin[-1]}, autocommit=0"] if begin else super().start(gtid)
 
     def start_again(self, gtid: str | None) -> list[str]:
         """Return the statements that commit a transaction with rows and begin the next one."""
@@ -408,8 +414,10 @@ def mode_named(name: str, plan: ApplyPlan, server: ServerKind) -> GtidMode:
 def _make(name: str, plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
     if server.mariadb:
         if plan.by_replication:
-            return MariaDbReplicated(live=plan.live)
-        return MariaDbPreserve(live=plan.live) if name == "preserve" else {"record": MariaDbRecord, "none": NoGtids}[name]()
+            return MariaDbReplicated(live=plan.live, strict=facts.strict)
+        if name == "preserve":
+            return MariaDbPreserve(live=plan.live, strict=facts.strict)
+        return {"record": MariaDbRecord, "none": NoGtids}[name]()
     if not facts.gtids:
         return NoGtids()
     modes: dict[str, type[_MySqlMode]] = {"record": Record, "preserve": Preserve, "none": MySqlNone}
