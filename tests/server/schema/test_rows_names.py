@@ -17,3 +17,8 @@ def test_unknown_names_of_columns_are_told(mariadb_server: MariaDbServer) -> Non
     assert "insert named.t" in paraply("rows", log, "--key", "@1=7").stdout
     assert "insert named.t" in paraply("rows", log, "--key", "id=7", "--schema-from", mariadb_server.url).stdout
     assert "not known" not in paraply("rows", log, "--key", "@1=9").stderr
+    refused = paraply("rows", log, "--format", "sql")
+    assert refused.returncode == 1
+    assert "the log does not name the columns of named.t" in refused.stderr
+    assert "give --schema or --schema-from" in refused.stderr
+    assert "INSERT INTO `named`.`t` (`id`, `v`)" in paraply("rows", log, "--format", "sql", "--schema-from", mariadb_server.url).stdout

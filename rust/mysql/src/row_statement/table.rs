@@ -14,7 +14,10 @@ use super::literal::{Reason, StatementColumn};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatementError {
     /// An image lacks a column.
-    #[error("the log's rows of {table} leave out column {column}; the source must log with binlog_row_image=FULL")]
+    #[error(
+        "the log's rows of {table} leave out column {column}; the source must log with binlog_row_image=FULL; MariaDB from \
+         11.x on leaves generated columns out: name these with --schema or --schema-from"
+    )]
     MissingColumn {
         /// The table.
         table: TableName,

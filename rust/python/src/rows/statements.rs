@@ -232,6 +232,14 @@ fn form_of(
         let message = format!("the rows of {} cannot be undone: {}; give --schema", table.map.name, reason.reason());
         return Err((message, Cause::SchemaMismatch));
     }
+    if let Err(reason) = &table.definition
+        && table.map.columns.iter().any(|column| column.name.is_none())
+    {
+        let (name, reason) = (&table.map.name, reason.reason());
+        let message =
+            format!("the log does not name the columns of {name}, and {reason}; give --schema or --schema-from");
+        return Err((message, Cause::SchemaMismatch));
+    }
     match renderer {
         None => Ok(Form::MySql(StatementTable::of(table, catalog, transaction.format.mariadb, reversed, stage))),
         Some(renderer) => ExactTable::of(renderer, &table.map, &transaction.format, staging(table, catalog, stage))
