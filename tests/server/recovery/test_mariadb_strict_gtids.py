@@ -31,7 +31,8 @@ def history() -> list[str]:
 def test_r25_strict_numbers_of_several_domains_are_kept(tmp_path: Path, version: str) -> None:
     with ExitStack() as stack:
         source, target = (
-            stack.enter_context(mariadb_of_version(version, [*OPTIONS, f"--server-id={number}", "--gtid-strict-mode=ON"])) for number in (1, 2)
+            stack.enter_context(mariadb_of_version(version, [*OPTIONS, f"--server-id={number}", "--gtid-strict-mode=ON"]))
+            for number in (1, 2)
         )
         source.sql(*history(), "FLUSH BINARY LOGS")
         log = Path(shutil.copy(source.data / "binlog.000001", tmp_path))

@@ -74,7 +74,7 @@ _FAILED = {
     1142: "the user lacks a privilege on this table",
     1153: "raise max_allowed_packet on the target's server",
     1227: "the user lacks a privilege: see the how-to on privileges of the target's user",
-    1290: "an option of the target's server, which the message names, forbids it: set it off (for read_only on MySQL super_read_only too)",
+    1290: "the target is read only (set read_only off, on MySQL super_read_only too), or another option that the message names forbids it",
     1451: "a row that others refer to cannot go: the target was changed by someone else, or the replay began too early",
     1452: "the row refers to one that is missing: a filter leaves its table out, someone changed the target, or the replay began too early",
     1813: _LEFT_FILE,
