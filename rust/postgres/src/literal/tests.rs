@@ -105,7 +105,7 @@ fn enums_and_sets_become_labels() {
 #[test]
 fn labels_that_are_no_text_are_refused_with_their_bytes() {
     let names = labels(&["\u{ffff}0xE4", "b", "\u{ffff}0x00"]);
-    let refused = |kind: &Kind, value: Value<'_>| literal(kind, value).unwrap_err().reason.to_string();
+    let refused = |kind: &Kind, value: Value<'_>| literal(kind, value).unwrap_err();
     let kind = Kind::Enum(names.clone());
     assert_eq!(literal(&kind, Value::Enum(2)).unwrap(), "'b'");
     assert!(refused(&kind, Value::Enum(1)).starts_with("the label 0xE4, which is no text"));
