@@ -906,6 +906,34 @@ class ReaderStop:
     def included(self) -> bool: ...
 
 @final
+class StopCondition:
+    """Condition at which a ``LogReader`` ends; of several the first one that is met in the log counts.
+
+    Args:
+        time: End before the first transaction whose commit time is not earlier, microseconds since 1970, UTC.
+        before: End before this GTID.
+        after: End after this GTID.
+        view_change: End after a view change of a group that is not in this set.
+        position: End before the first transaction that does not begin before this place: base name of a file, and offset. In a relay log
+            that is still written it is a place of the source's log.
+
+    Raises:
+        UsageError: A text is no GTID.
+    """
+
+    def __new__(
+        cls,
+        *,
+        time: int | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        view_change: GtidSet | None = None,
+        position: tuple[str, int] | None = None,
+    ) -> Self: ...
+    @property
+    def time(self) -> int | None: ...
+
+@final
 class LogReader:
     """Reader of the transactions of log files, in order.
 
@@ -915,12 +943,7 @@ class LogReader:
         executed: Applied transactions, whose rows are not decoded: ``rows`` is 0, write sets are empty.
         after: The same for transactions without GTID: index of the file, and offset in it.
         tables: Filter that removes the row changes of other tables; a statement is then in a batch of its own.
-        stop_time: End before the first transaction whose commit time is not earlier, microseconds since 1970, UTC.
-        stop_before: End before this GTID.
-        stop_after: End after this GTID.
-        stop_view_change: End after a view change of a group that is not in this set.
-        stop_position: End before the first transaction that does not begin before this place: base name of a file, and offset. In a relay
-            log that is still written it is a place of the source's log.
+        stop: Condition at which reading ends; None for the logs' end.
         skip: Transactions that are left out by name: they keep only their identity. A statement, or a part of an XA transaction, is
             returned whole and in a batch of its own instead, with ``skipped`` set.
         piece: Start and end in the only file. The start is an offset, the offset of the format description, and True for a relay log; the
@@ -940,11 +963,7 @@ class LogReader:
         executed: GtidSet | None = None,
         after: tuple[int, int] | None = None,
         tables: TableFilter | None = None,
-        stop_time: int | None = None,
-        stop_before: str | None = None,
-        stop_after: str | None = None,
-        stop_view_change: GtidSet | None = None,
-        stop_position: tuple[str, int] | None = None,
+        stop: StopCondition | None = None,
         skip: SkipList | None = None,
         piece: tuple[tuple[int, int, bool], int | None] | None = None,
         position: int = 0,
@@ -960,7 +979,7 @@ class LogReader:
         """Transaction at which reading stopped; None if it did not."""
     @property
     def begins(self) -> list[tuple[str, int]]:
-        """File and offset of the starts of the last two transactions read; only with ``stop_position``, and in the log that it names."""
+        """File and offset of the starts of the last two transactions read; only with a stop ``position``, and in the log that it names."""
     @property
     def skipped(self) -> SkipList:
         """Transactions found so far that are left out by name."""
@@ -1103,6 +1122,33 @@ class ServeNotice:
     def text(self) -> str: ...
 
 @final
+class ReplicaAccess:
+    """Who may connect to a ``LogServer``, and how.
+
+    Args:
+        user: The one user who may read.
+        password: The user's password; never empty.
+        tls: Files of certificate and key; TLS is then required.
+        most_connections: Connections at the same time.
+        most_strangers: Connections at the same time that have not logged in.
+        login_seconds: Time for a login.
+
+    Raises:
+        UsageError: The time is negative or too long.
+    """
+
+    def __new__(
+        cls,
+        user: str,
+        password: str,
+        *,
+        tls: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
+        most_connections: int = 256,
+        most_strangers: int = 16,
+        login_seconds: float = 10.0,
+    ) -> Self: ...
+
+@final
 class LogServer:
     """Source for replicas of MySQL, which serves log files to several at once until it is stopped.
 
@@ -1110,17 +1156,12 @@ class LogServer:
         logs: The files, in order.
         host: Address to listen on.
         port: Port to listen on; 0 for a free one.
-        user: The one user who may read.
-        password: The user's password; never empty.
+        access: User, TLS and limits of connections.
         server_id: Server id of the source, which no replica may have.
         server_uuid: UUID of the source.
         follow: True to serve later files of the last one's series too.
         stamped: True to send a transaction only once a ``LogNumberer`` gave it numbers, and with these.
         records_replicas: True to send a replica nothing before ``recorded`` names its connection.
-        tls: Files of certificate and key; TLS is then required.
-        most_connections: Connections at the same time.
-        most_strangers: Connections at the same time that have not logged in.
-        login_seconds: Time for a login.
 
     Raises:
         UsageError: The address cannot be listened on, or TLS cannot be used, or a log is of MariaDB.
@@ -1133,17 +1174,12 @@ class LogServer:
         host: str,
         port: int,
         *,
-        user: str,
-        password: str,
+        access: ReplicaAccess,
         server_id: int,
         server_uuid: str,
         follow: bool = False,
         stamped: bool = False,
         records_replicas: bool = False,
-        tls: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
-        most_connections: int = 256,
-        most_strangers: int = 16,
-        login_seconds: float = 10.0,
     ) -> Self: ...
     @property
     def address(self) -> tuple[str, int]:
@@ -1285,11 +1321,7 @@ class RelayLog:
         executed: GtidSet | None = None,
         after: tuple[int, int] | None = None,
         tables: TableFilter | None = None,
-        stop_time: int | None = None,
-        stop_before: str | None = None,
-        stop_after: str | None = None,
-        stop_view_change: GtidSet | None = None,
-        stop_position: tuple[str, int] | None = None,
+        stop: StopCondition | None = None,
         skip: SkipList | None = None,
     ) -> LogReader:
         """Return a reader with a descriptor of its own, from the oldest file on, that follows the log; arguments as for ``LogReader``."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from paraply._native import LogServer, ReplicaConnection
+from paraply._native import LogServer, ReplicaAccess, ReplicaConnection
 from tests.conftest import ROOT
 from tests.fuzz.damage import changed
 
@@ -47,7 +47,12 @@ QUERIES = (
 def server(tmp_path: Path) -> Iterator[LogServer]:
     (tmp_path / "binlog.000001").write_bytes(LOG.read_bytes())
     made = LogServer(
-        [tmp_path / "binlog.000001"], "127.0.0.1", 0, user=USER, password=PASSWORD, server_id=9, server_uuid="u", login_seconds=PATIENCE
+        [tmp_path / "binlog.000001"],
+        "127.0.0.1",
+        0,
+        access=ReplicaAccess(USER, PASSWORD, login_seconds=PATIENCE),
+        server_id=9,
+        server_uuid="u",
     )
     yield made
     made.stop()

@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from paraply._native import LogReader, LogServer, RelayLog, ReplicaConnection
+from paraply._native import LogReader, LogServer, RelayLog, ReplicaAccess, ReplicaConnection
 from paraply.errors import ParaplyError
 from tests.conftest import ROOT
 from tests.fuzz.damage import changed
@@ -86,7 +86,7 @@ def _receive(port: int, folder: Path) -> None:
 
 def test_damaged_packets_of_a_source_leave_a_relay_log_that_opens(tmp_path: Path) -> None:
     (tmp_path / "binlog.000001").write_bytes(LOG.read_bytes())
-    server = LogServer([tmp_path / "binlog.000001"], "127.0.0.1", 0, user=USER, password=PASSWORD, server_id=9, server_uuid="u")
+    server = LogServer([tmp_path / "binlog.000001"], "127.0.0.1", 0, access=ReplicaAccess(USER, PASSWORD), server_id=9, server_uuid="u")
     end, seed, received = time.monotonic() + SECONDS, SEED, 0
     try:
         while time.monotonic() < end or seed < SEED + 10:

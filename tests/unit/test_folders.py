@@ -55,7 +55,12 @@ def test_a_log_that_cannot_be_read_is_not_passed_over(folder: Path, name: str, c
         log_paths(folder)
 
 
-def test_logs_in_innodb_are_not_passed_over(folder: Path) -> None:
-    (folder / "shop" / "binlog-000000.ibb").write_bytes(b"\xfe\xfe\x0d\x01" + bytes(508))
-    with pytest.raises(LogNotUnderstood, match="InnoDB"):
-        list(open_log(folder / "shop"))
+@pytest.mark.parametrize("others", [(), ("binlog-000001.ibb",), ("binlog.000001",)])
+def test_logs_in_innodb_are_not_passed_over(folder: Path, others: tuple[str, ...]) -> None:
+    shop = folder / "shop"
+    for name in ("binlog-000000.ibb", *others):
+        content = b"\xfe\xfe\x0d\x01" + bytes(508) if name.endswith("ibb") else LOG.read_bytes()
+        (shop / name).write_bytes(content)
+    with pytest.raises(LogNotUnderstood, match="start the server without binlog_storage_engine") as refused:
+        list(open_log(shop))
+    assert refused.value.exit_code == 3

@@ -11,7 +11,7 @@ import pytest
 from unit.served_logs import make_relay_log, received_numbers, receiving, running, wait_until
 
 from paraply import open_log
-from paraply._native import LogServer
+from paraply._native import LogServer, ReplicaAccess
 from paraply.errors import ParaplyError, ServerError, UsageError
 from paraply.replication.retention import Retention
 from paraply.replication.serving import served_logs
@@ -46,7 +46,7 @@ def files_of(relay: Path) -> list[Path]:
 def applied(retention: Retention) -> list[Path]:
     """Apply a rule without any replica, and return the removed files."""
     server = LogServer(
-        served_logs(retention.folder, []), "127.0.0.1", 0, user="u", password="p", server_id=1, server_uuid=UUID, follow=True
+        served_logs(retention.folder, []), "127.0.0.1", 0, access=ReplicaAccess("u", "p"), server_id=1, server_uuid=UUID, follow=True
     )
     try:
         return retention.apply(server)

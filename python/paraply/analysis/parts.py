@@ -272,7 +272,7 @@ def place_of(paths: Sequence[str], stop: StopPoint) -> tuple[int, int] | None:
     Raises:
         UsageError: The logs do not hold the GTID.
     """
-    reader = LogReader(paths, count_rows=False, **stop.reader_options())
+    reader = LogReader(paths, count_rows=False, stop=stop.native())
     last = None
     while (batch := reader.next_batch()) is not None:
         if len(batch):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import enum
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from paraply.applier.execute.retry import Patience, RetryPolicy
 from paraply.applier.schedule.batching import may_merge
 from paraply.errors import UsageError
+from paraply.logs.stop_point import native_stop
 from paraply.observe.status_json import RunIdentity
 from paraply.schema.renames import KEPT_NAMES, Renames
 from paraply.targets.conflicts import OnConflict
@@ -17,6 +18,7 @@ from paraply.targets.conflicts import OnConflict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from paraply._native import GtidSet, SkipList, StopCondition, TableFilter
     from paraply.applier.commit.consistency import Consistency
     from paraply.applier.schedule.policy import PolicyKind
     from paraply.applier.selection.filters import Filters
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Limits",
     "Options",
+    "ReaderOptions",
     "Via",
     "check_channel",
     "check_max_rate",
@@ -53,6 +56,16 @@ class Via(enum.Enum):
     """The applier's own sessions."""
     REPLICATION = "replication"
     """The target's own replication."""
+
+
+class ReaderOptions(TypedDict):
+    """Arguments of the native reader, as for ``LogReader``."""
+
+    executed: GtidSet | None
+    after: tuple[int, int] | None
+    tables: TableFilter
+    stop: StopCondition | None
+    skip: SkipList | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +155,20 @@ class Options:
         stop = self.stop.text if self.stop else ""
         return RunIdentity(self.channel, self.paths, self.workers, self.policy.name, self.consistency.value, gtid_mode, stop)
 
-    def reader_options(self) -> dict[str, Any]:
-        """Return the native reader's arguments for the stop, the filters, the renames and the skipped transactions."""
-        options: dict[str, Any] = dict(self.stop.reader_options()) if self.stop is not None else {}
-        options["tables"] = self.filters.native(self.renames)
-        if self.skip:
-            options["skip"] = self.skip.native()
-        return options
+    def reader_options(self, executed: GtidSet | None = None, after: tuple[int, int] | None = None) -> ReaderOptions:
+        """Return the native reader's arguments for applied transactions, the stop, the filters, the renames and the skipped transactions.
+
+        Args:
+            executed: GTIDs of the applied transactions.
+            after: Index of the file and offset up to which transactions without GTID are applied.
+        """
+        return {
+            "executed": executed,
+            "after": after,
+            "tables": self.filters.native(self.renames),
+            "stop": native_stop(self.stop),
+            "skip": self.skip.native() if self.skip else None,
+        }
 
 
 def default_workers() -> int:

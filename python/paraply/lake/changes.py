@@ -11,6 +11,7 @@ from paraply.errors import LogNotUnderstood, SchemaMismatch
 from paraply.lake.columns import LakeColumns, lake_columns
 from paraply.lake.selection import wants
 from paraply.logs.feed import Feed, FeedItem, FeedLimits, FeedRules
+from paraply.logs.stop_point import native_stop
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.rules import logs_cascades
 from paraply.schema.readers.table_map import mismatch
@@ -105,8 +106,7 @@ class ChangeReader:
             tables=filters.native(),
             kept=None if kept is None else (kept, self._is_executed),
         )
-        ends = {} if stop is None else stop.reader_options()
-        reader = LogReader(paths, executed=executed.copy(), tables=filters.native(), **ends)
+        reader = LogReader(paths, executed=executed.copy(), tables=filters.native(), stop=native_stop(stop))
         limits = FeedLimits(min(_MOST_TRANSACTIONS, max(16, batch_rows)), min(_MOST_BYTES, batch_bytes))
         self._feed = Feed(reader, self._schema, self._native, rules, threaded=False, limits=limits)
         self._feed.seed(definitions)

@@ -26,8 +26,10 @@ def logs_in(folder: Path) -> list[str]:
         UsageError: There are no logs, logs of several series, or a file of the series that is not a log.
     """
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    # Logs inside InnoDB must not be skipped: the reader reports what to do.
-    logs = [path for path in files if _is_log(path) or path.suffix == _IN_INNODB]
+    # Logs inside InnoDB must not be skipped, nor taken for those of another series: the reader reports what to do.
+    if in_innodb := [str(path) for path in files if path.suffix == _IN_INNODB]:
+        return in_innodb[:1]
+    logs = [path for path in files if _is_log(path)]
     if not logs:
         raise UsageError(f"there is no log in the folder {folder}; name the logs themselves", file=str(folder))
     stems = sorted({split_name(plain_name(path.name))[0] for path in logs})

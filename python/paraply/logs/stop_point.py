@@ -14,9 +14,9 @@ from paraply.logs.inputs.compression import plain_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from paraply._native import GtidSet
+    from paraply._native import GtidSet, StopCondition
 
-__all__ = ["StopPlace", "StopPoint", "moment_text", "parse_moment", "parse_stop"]
+__all__ = ["StopPlace", "StopPoint", "moment_text", "native_stop", "parse_moment", "parse_stop"]
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?")
 _MYSQL = re.compile(r"[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}(?::[A-Za-z_][A-Za-z0-9_]{0,31})?:[1-9]\d*")
@@ -53,11 +53,16 @@ class StopPoint:
         named = (("--stop-at", self.after), ("--stop-before", self.before))
         return [(option, gtid) for option, gtid in named if gtid is not None]
 
-    def reader_options(self) -> dict[str, Any]:
-        """Return the stop as arguments of the native reader."""
-        options: dict[str, Any] = {"stop_time": self.time, "stop_before": self.before, "stop_after": self.after}
-        options |= {"stop_position": self.place} if self.place is not None else {}
-        return options | ({"stop_view_change": self.view_change} if self.view_change is not None else {})
+    def native(self) -> StopCondition:
+        """Return the stop for the native reader."""
+        from paraply._native import StopCondition
+
+        return StopCondition(time=self.time, before=self.before, after=self.after, view_change=self.view_change, position=self.place)
+
+
+def native_stop(stop: StopPoint | None) -> StopCondition | None:
+    """Return a stop, if there is one, for the native reader."""
+    return None if stop is None else stop.native()
 
 
 @dataclass(frozen=True, slots=True)

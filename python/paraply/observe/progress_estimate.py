@@ -130,7 +130,7 @@ class StopFinder:
 
         paths = [file.path for file in self._files[file_of_stop(self._stop, self._files) :]]
         try:
-            reader = LogReader(paths, verify_checksums=False, **self._stop.reader_options())
+            reader = LogReader(paths, verify_checksums=False, stop=self._stop.native())
             last = None
             began = runtime.perf_counter()
             while (batch := reader.next_batch()) is not None:

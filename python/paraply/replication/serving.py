@@ -111,7 +111,7 @@ class LogService:
             UsageError: The address cannot be listened on, or TLS or password cannot be used.
             LogError: A log is damaged; replicas have got everything before the damage.
         """
-        from paraply._native import LogServer
+        from paraply._native import LogServer, ReplicaAccess
 
         options = self._options
         identity = str(options.folder.resolve() if options.folder is not None else os.path.realpath(options.logs[-1]))
@@ -119,14 +119,12 @@ class LogService:
         server = self._server = LogServer(
             options.logs,
             *options.listen,
-            user=options.user,
-            password=options.password,
+            access=ReplicaAccess(options.user, options.password, tls=options.tls),
             server_id=options.server_id if options.server_id is not None else _LOWEST_ID + zlib.crc32(own.encode()) % _IDS,
             server_uuid=own,
             follow=options.folder is not None,
             stamped=options.renumber is not None,
             records_replicas=options.retention is not None and options.retention.received,
-            tls=options.tls,
         )
         try:
             if options.renumber is not None:

@@ -52,6 +52,8 @@ mod _native {
     #[pymodule_export]
     use crate::log::skip_list::PySkipList;
     #[pymodule_export]
+    use crate::log::stop::PyStopCondition;
+    #[pymodule_export]
     use crate::log::table_filter::{PyTableFilter, own_table_names};
     #[pymodule_export]
     use crate::log::table_map::{PyColumnInfo, PyTableMap};
@@ -128,7 +130,7 @@ mod _native {
     #[pymodule_export]
     use crate::servers::row_ends::PyRowEnds;
     #[pymodule_export]
-    use crate::servers::serve::{PyLogServer, PyServeNotice, PyServedEnd};
+    use crate::servers::serve::{PyLogServer, PyReplicaAccess, PyServeNotice, PyServedEnd};
     #[pymodule_export]
     use crate::servers::transaction_server::PyTransactionServer;
 }

@@ -17,6 +17,8 @@ from paraply.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from paraply._native import StopCondition
+
 _DIRECTORY = Path(tempfile.mkdtemp(prefix="paraply-fake-logs-"))
 atexit.register(shutil.rmtree, _DIRECTORY, ignore_errors=True)
 LOG = str(_DIRECTORY / "binlog.000001")
@@ -162,8 +164,8 @@ class LogReader:
     logs: ClassVar[dict[str, list[Transaction | Exception]]] = {}
     delay = 0.0
 
-    def __init__(self, paths: Sequence[str], *, stop_time: int | None = None, **_: Any) -> None:
-        self._stop_time = stop_time
+    def __init__(self, paths: Sequence[str], *, stop: StopCondition | None = None, **_: Any) -> None:
+        self._stop_time = None if stop is None else stop.time
         self.stopped: ReaderStop | None = None
         self._items = [item for path in paths for item in self.logs.get(path, [])]
         self._next = 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paraply._native import LogReader, Selection, TableFilter
 from paraply.analysis.table_versions import BEGIN_OF_LOGS, Line, Version
+from paraply.logs.stop_point import native_stop
 from paraply.schema.readers.logged_definition import logged_definition
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def complete_line(line: Line, paths: Sequence[str], stop: StopPoint | None = Non
         return True
     found = False
     names = {line.versions[number].name for number in missing}
-    reader = LogReader(paths, selection=Selection(tables=TableFilter((), sorted(names))), count_rows=False, **options_of(stop))
+    reader = LogReader(paths, selection=Selection(tables=TableFilter((), sorted(names))), count_rows=False, stop=native_stop(stop))
     starts = [version.start for version in line.versions]
     while missing and (batch := reader.next_batch()) is not None:
         if not len(batch) or not any(batch.wanted):
@@ -58,16 +59,11 @@ def complete_line(line: Line, paths: Sequence[str], stop: StopPoint | None = Non
 
 def has_rows(paths: Sequence[str], tables: TableFilter, stop: StopPoint | None = None) -> bool:
     """Return True if the logs change a row of one of these tables; rows are not decoded."""
-    reader = LogReader(paths, selection=Selection(tables=tables), count_rows=False, **options_of(stop))
+    reader = LogReader(paths, selection=Selection(tables=tables), count_rows=False, stop=native_stop(stop))
     while (batch := reader.next_batch()) is not None:
         if any(batch.wanted):
             return True
     return False
-
-
-def options_of(stop: StopPoint | None) -> dict[str, Any]:
-    """Return a stop as arguments of the native reader."""
-    return {} if stop is None else stop.reader_options()
 
 
 def _place(batch: TransactionBatch, paths: Sequence[str]) -> LogPlace:

@@ -37,7 +37,7 @@ def before_stop(options: Options, parts: Sequence[P]) -> list[P]:
 
     if options.stop is None:
         return list(parts)
-    reader = LogReader(options.paths, passes_statements=True, **options.stop.reader_options())
+    reader = LogReader(options.paths, passes_statements=True, stop=options.stop.native())
     while reader.next_batch() is not None:
         pass
     stopped = reader.stopped

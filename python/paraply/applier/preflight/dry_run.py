@@ -240,7 +240,7 @@ def _read(
     from paraply._native import LogReader
 
     start = look.start
-    reader = LogReader(options.paths, passes_statements=True, executed=start.skip, after=start.place, **options.reader_options())
+    reader = LogReader(options.paths, passes_statements=True, **options.reader_options(start.skip, start.place))
     while (batch := reader.next_batch()) is not None:
         maps = batch.table_maps()
         for transaction in batch:

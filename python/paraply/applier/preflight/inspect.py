@@ -232,7 +232,7 @@ def _find_start(
 
 def _check_timestamp_tables(options: Options, column: str, start: Start, inspect: Inspection, *, complete: bool) -> None:
     """Check that the tables of the log have the column of timestamps."""
-    wanted = {"executed": start.skip, "after": start.place, **options.reader_options()}
+    wanted = options.reader_options(start.skip, start.place)
 
     def is_passed(transaction: Transaction) -> bool:
         return start.passed(transaction, options.paths)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paraply.applier.preflight.feed_rules import FirstDefinitions, feed_rules
 from paraply.applier.preflight.inspect import first_definitions
@@ -49,7 +49,7 @@ def open_feed(
     if given is not None:
         target.create_tables([table for table in given if renaming.chooses(table.database, table.name)])
     schema = first_definitions(given, options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
-    place: dict[str, Any] = {"executed": start.skip, "after": start.place, **options.reader_options()}
+    place = options.reader_options(start.skip, start.place)
     reader = LogReader(options.paths, **place, sizes=look.sizes) if relay is None else relay.reader(**place)
 
     def renamed(batch: TransactionBatch) -> TransactionBatch:
@@ -57,7 +57,7 @@ def open_feed(
 
     definitions = FirstDefinitions(given, same_family, target.seed_tables() if goes_on else None)
     rules = feed_rules(options, target, start, definitions, look.prepared)
-    rules = replace(rules, on_hashed=on_hashed, renamed=renamed if renaming.renames else None, tables=place.get("tables"))
+    rules = replace(rules, on_hashed=on_hashed, renamed=renamed if renaming.renames else None, tables=place["tables"])
     feed = Feed(reader, schema, Catalog(), rules, threaded=options.workers > 0, limits=options.limits.feed)
     feed.seed(target.seed_tables() if definitions.are_of_target else list(schema))
     return reader, feed

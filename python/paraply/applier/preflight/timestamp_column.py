@@ -11,9 +11,10 @@ from paraply.schema.catalog import SchemaCatalog
 from paraply.wording import table_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from paraply._native import Transaction
+    from paraply.applier.options import ReaderOptions
     from paraply.schema.model import Table
 
 __all__ = ["check_tables", "check_timestamp_column", "problem_of"]
@@ -60,7 +61,7 @@ def problem_of(table: Table, column: str) -> str | None:
 
 def check_tables(
     paths: Sequence[str],
-    options: Mapping[str, object],
+    options: ReaderOptions,
     column: str,
     tables: Iterable[Table],
     passed: Callable[[Transaction], bool],
@@ -86,7 +87,7 @@ def check_tables(
     schema = SchemaCatalog(complete=complete)
     for table in tables:
         schema.put(table)
-    reader = LogReader(paths, **options)  # type: ignore[arg-type]  # made for it
+    reader = LogReader(paths, **options)
     seen: set[tuple[str, str, int]] = set()
     while (batch := reader.next_batch()) is not None:
         if not len(batch):

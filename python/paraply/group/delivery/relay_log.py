@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paraply._native import GtidSet, LogReader, RelayLog, TransactionBatch, encode_statement, encode_transaction, encode_view_change
+from paraply._native import (
+    GtidSet,
+    LogReader,
+    RelayLog,
+    StopCondition,
+    TransactionBatch,
+    encode_statement,
+    encode_transaction,
+    encode_view_change,
+)
 from paraply._native import relay_format as log_format
 from paraply.group.delivery.messages import LogEntry
 from paraply.group.storage.definitions import SERVER_VERSION
@@ -55,7 +64,7 @@ class FileLog:
 
     def follow(self, executed: GtidSet, until: str | None = None) -> LogFollower:
         """Return a reader from the log's beginning that skips executed transactions and ends after the transaction ``until``."""
-        return LogFollower(self._log.reader(executed=executed, stop_after=until))
+        return LogFollower(self._log.reader(executed=executed, stop=StopCondition(after=until)))
 
     def close(self) -> None:
         """End the log; readers reach its end."""

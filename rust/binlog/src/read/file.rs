@@ -341,9 +341,8 @@ fn check_magic(start: &[u8]) -> Result<(), (bool, String)> {
                        server, which decrypts it (mysqlbinlog --read-from-remote-server --raw)";
         Err((false, message.to_owned()))
     } else if start == INNODB_MAGIC {
-        let message = "it is a file of MariaDB's binlog in InnoDB (binlog_storage_engine=innodb), which is not read; fetch \
-                       the log from the server in the ordinary form (mariadb-binlog --read-from-remote-server --raw), or \
-                       replicate from the server";
+        let message = "it is a file of MariaDB's binlog in InnoDB (binlog_storage_engine=innodb), which is not read; start the \
+                       server without binlog_storage_engine, and use the log that it writes from then on";
         Err((false, message.to_owned()))
     } else if start == GTID_INDEX_MAGIC {
         Err((true, "it is the GTID index that MariaDB writes beside a binlog; name the binlog itself".to_owned()))

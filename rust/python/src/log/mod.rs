@@ -7,6 +7,7 @@ pub mod look_ahead;
 pub mod reader;
 pub mod selection;
 pub mod skip_list;
+pub mod stop;
 pub mod table_filter;
 pub mod table_map;
 pub mod transaction;

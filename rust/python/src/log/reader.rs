@@ -10,7 +10,6 @@ use paraply_binlog::read::passed_over::PassedOver;
 use paraply_binlog::read::reader::{GrowingLog, LogReader, ReaderOptions};
 use paraply_binlog::read::selection::Selection;
 use paraply_binlog::read::skip_list::SkipList;
-use paraply_binlog::read::stop::StopPoint;
 use paraply_binlog::rows::filter::TableFilter;
 use paraply_binlog::rows::row_walk::count_rows;
 use paraply_binlog::transaction::{Identity, Transaction};
@@ -22,10 +21,11 @@ use pyo3::prelude::*;
 use crate::errors::log_error;
 use crate::log::selection::{Place as Start, PySelection};
 use crate::log::skip_list::PySkipList;
+use crate::log::stop::{PyStopCondition, stop_point};
 use crate::log::table_filter::PyTableFilter;
 use crate::log::transaction_batch::{Failure, PyTransactionBatch};
 use crate::plan::block::passed;
-use crate::plan::gtid::{PyGtidSet, parse_gtid};
+use crate::plan::gtid::PyGtidSet;
 
 /// Reader of the transactions of log files, in order.
 ///
@@ -35,12 +35,7 @@ use crate::plan::gtid::{PyGtidSet, parse_gtid};
 ///     executed: Applied transactions, whose rows are not decoded: ``rows`` is 0, write sets are empty.
 ///     after: The same for transactions without GTID: index of the file, and offset in it.
 ///     tables: Filter that removes the row changes of other tables; a statement is then in a batch of its own.
-///     stop_time: End before the first transaction whose commit time is not earlier, microseconds since 1970, UTC.
-///     stop_before: End before this GTID.
-///     stop_after: End after this GTID.
-///     stop_view_change: End after a view change of a group that is not in this set.
-///     stop_position: End before the first transaction that does not begin before this place: base name of a file, and offset. In a relay
-///         log that is still written it is a place of the source's log.
+///     stop: Condition at which reading ends; None for the logs' end.
 ///     skip: Transactions that are left out by name: they keep only their identity. A statement, or a part of an XA transaction, is
 ///         returned whole and in a batch of its own instead, with ``skipped`` set.
 ///     piece: Start and end in the only file. The start is an offset, the offset of the format description, and True for a relay log; the
@@ -63,27 +58,16 @@ pub struct PyLogReader {
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// Options for reading a log, as Python passes them.
+#[derive(Default)]
 pub struct ReadOptions<'a> {
     pub executed: Option<&'a PyGtidSet>,
     pub after: Option<(u32, u64)>,
     pub tables: Option<&'a PyTableFilter>,
-    pub stop_time: Option<i64>,
-    pub stop_before: Option<&'a str>,
-    pub stop_after: Option<&'a str>,
-    pub stop_view_change: Option<&'a PyGtidSet>,
-    pub stop_position: Option<(String, u64)>,
+    pub stop: Option<&'a PyStopCondition>,
     pub skip: Option<&'a PySkipList>,
 }
 
 impl ReadOptions<'_> {
-    fn stop(&self) -> PyResult<StopPoint> {
-        let gtid = |text: Option<&str>| text.map(parse_gtid).transpose();
-        let (before, after) = (gtid(self.stop_before)?, gtid(self.stop_after)?);
-        let view_change = self.stop_view_change.map(PyGtidSet::snapshot);
-        let position = self.stop_position.clone();
-        Ok(StopPoint { time: self.stop_time, before, after, view_change, position })
-    }
-
     fn skips(&self) -> SkipList {
         self.skip.map_or_else(SkipList::default, |skip| skip.0.clone())
     }
@@ -102,42 +86,25 @@ impl ReadOptions<'_> {
 
 impl PyLogReader {
     /// Follows a relay log while it is written.
-    pub fn follow(follower: Follower, options: &ReadOptions<'_>) -> PyResult<Self> {
+    pub fn follow(follower: Follower, options: &ReadOptions<'_>) -> Self {
         let stop = follower.stop_handle();
         Self::growing(follower, Box::new(move || stop.stop()), options)
     }
 
     /// Follows a log that is served while it is written.
-    pub fn follow_published(log: PublishedLog) -> PyResult<Self> {
+    pub fn follow_published(log: PublishedLog) -> Self {
         let stop = Box::new(log.stop());
-        let (executed, after, tables, stop_time) = (None, None, None, None);
-        let (stop_before, stop_after, stop_view_change, stop_position, skip) = (None, None, None, None, None);
-        let options = ReadOptions {
-            executed,
-            after,
-            tables,
-            stop_time,
-            stop_before,
-            stop_after,
-            stop_view_change,
-            stop_position,
-            skip,
-        };
-        Self::growing(log, stop, &options)
+        Self::growing(log, stop, &ReadOptions::default())
     }
 
-    fn growing(
-        log: impl GrowingLog + 'static,
-        stop: Box<dyn Fn() + Send + Sync>,
-        options: &ReadOptions<'_>,
-    ) -> PyResult<Self> {
+    fn growing(log: impl GrowingLog + 'static, stop: Box<dyn Fn() + Send + Sync>, options: &ReadOptions<'_>) -> Self {
         let reader = LogReader::follow(log, ReaderOptions::default());
-        let reader = reader.filtered(options.filter()).until(options.stop()?).skipping(options.skips());
+        let reader = reader.filtered(options.filter()).until(stop_point(options.stop)).skipping(options.skips());
         let reader = reader.passing_over(options.passed_over(false));
         let passed = passed(options.executed, options.after);
         let selection = Selection::default();
         let state = State { reader, damaged: None, passed, position: 0, selection, counts_rows: true };
-        Ok(Self { state: Mutex::new(state), files: RwLock::default(), stop: Some(stop) })
+        Self { state: Mutex::new(state), files: RwLock::default(), stop: Some(stop) }
     }
 
     fn file_names(&self) -> Arc<Vec<String>> {
@@ -260,9 +227,8 @@ impl PyLogReader {
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     #[allow(clippy::too_many_arguments)] // keywords in Python
     #[pyo3(signature = (
-        paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
-        stop_after=None, stop_view_change=None, stop_position=None, skip=None, piece=None, position=0, selection=None, count_rows=true,
-        sizes=Vec::new(), passes_statements=false,
+        paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop=None, skip=None, piece=None, position=0,
+        selection=None, count_rows=true, sizes=Vec::new(), passes_statements=false,
     ))]
     fn new(
         py: Python<'_>,
@@ -271,11 +237,7 @@ impl PyLogReader {
         executed: Option<&PyGtidSet>,
         after: Option<(u32, u64)>,
         tables: Option<&PyTableFilter>,
-        stop_time: Option<i64>,
-        stop_before: Option<&str>,
-        stop_after: Option<&str>,
-        stop_view_change: Option<&PyGtidSet>,
-        stop_position: Option<(String, u64)>,
+        stop: Option<&PyStopCondition>,
         skip: Option<&PySkipList>,
         piece: Option<(Start, Option<u64>)>,
         position: i64,
@@ -284,18 +246,7 @@ impl PyLogReader {
         sizes: Vec<u64>,
         passes_statements: bool,
     ) -> PyResult<Self> {
-        let wanted = ReadOptions {
-            executed,
-            after,
-            tables,
-            stop_time,
-            stop_before,
-            stop_after,
-            stop_view_change,
-            stop_position,
-            skip,
-        };
-        let stop = wanted.stop()?;
+        let wanted = ReadOptions { executed, after, tables, stop, skip };
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
         let options = ReaderOptions { verify_checksums, ..ReaderOptions::default() };
         let reader = py
@@ -306,7 +257,7 @@ impl PyLogReader {
             .map_err(|error| log_error(&error, None))?
             .sized(sizes)
             .filtered(wanted.filter())
-            .until(stop)
+            .until(stop_point(stop))
             .skipping(wanted.skips())
             .passing_over(wanted.passed_over(passes_statements));
         let selection = selection.map_or_else(Selection::default, |selection| selection.0.clone());
@@ -345,7 +296,7 @@ impl PyLogReader {
         })
     }
 
-    /// File and offset of the starts of the last two transactions read; only with ``stop_position``, and in the log that it names.
+    /// File and offset of the starts of the last two transactions read; only with a stop ``position``, and in the log that it names.
     #[getter]
     fn begins(&self) -> Vec<(String, u64)> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

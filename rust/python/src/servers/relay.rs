@@ -16,6 +16,7 @@ use pyo3::types::PyBytes;
 use crate::errors::{Cause, Where, log_error, raise, usage};
 use crate::log::reader::{PyLogReader, ReadOptions};
 use crate::log::skip_list::PySkipList;
+use crate::log::stop::PyStopCondition;
 use crate::log::table_filter::PyTableFilter;
 use crate::moment::moment;
 use crate::plan::gtid::PyGtidSet;
@@ -214,35 +215,17 @@ impl PyRelayLog {
         py.detach(|| self.purger.purge_before(number)).map_err(|error| relay_error(&error))
     }
 
-    #[pyo3(signature = (
-        *, executed=None, after=None, tables=None, stop_time=None, stop_before=None, stop_after=None,
-        stop_view_change=None, stop_position=None, skip=None,
-    ))]
+    #[pyo3(signature = (*, executed=None, after=None, tables=None, stop=None, skip=None))]
     /// Return a reader with a descriptor of its own, from the oldest file on, that follows the log; arguments as for ``LogReader``.
-    #[allow(clippy::too_many_arguments)] // keywords in Python
     fn reader(
         &self,
         executed: Option<&PyGtidSet>,
         after: Option<(u32, u64)>,
         tables: Option<&PyTableFilter>,
-        stop_time: Option<i64>,
-        stop_before: Option<&str>,
-        stop_after: Option<&str>,
-        stop_view_change: Option<&PyGtidSet>,
-        stop_position: Option<(String, u64)>,
+        stop: Option<&PyStopCondition>,
         skip: Option<&PySkipList>,
-    ) -> PyResult<PyLogReader> {
-        let options = ReadOptions {
-            executed,
-            after,
-            tables,
-            stop_time,
-            stop_before,
-            stop_after,
-            stop_view_change,
-            stop_position,
-            skip,
-        };
+    ) -> PyLogReader {
+        let options = ReadOptions { executed, after, tables, stop, skip };
         PyLogReader::follow(Follower::new(Arc::clone(&self.shared)), &options)
     }
 

@@ -20,17 +20,12 @@ use crate::plan::numberer::PyLogNumberer;
 ///     logs: The files, in order.
 ///     host: Address to listen on.
 ///     port: Port to listen on; 0 for a free one.
-///     user: The one user who may read.
-///     password: The user's password; never empty.
+///     access: User, TLS and limits of connections.
 ///     server_id: Server id of the source, which no replica may have.
 ///     server_uuid: UUID of the source.
 ///     follow: True to serve later files of the last one's series too.
 ///     stamped: True to send a transaction only once a ``LogNumberer`` gave it numbers, and with these.
 ///     records_replicas: True to send a replica nothing before ``recorded`` names its connection.
-///     tls: Files of certificate and key; TLS is then required.
-///     most_connections: Connections at the same time.
-///     most_strangers: Connections at the same time that have not logged in.
-///     login_seconds: Time for a login.
 ///
 /// Raises:
 ///     UsageError: The address cannot be listened on, or TLS cannot be used, or a log is of MariaDB.
@@ -38,6 +33,44 @@ use crate::plan::numberer::PyLogNumberer;
 #[pyclass(name = "LogServer", module = "paraply._native", frozen)]
 pub struct PyLogServer {
     server: Mutex<Server>,
+}
+
+/// Who may connect to a ``LogServer``, and how.
+///
+/// Args:
+///     user: The one user who may read.
+///     password: The user's password; never empty.
+///     tls: Files of certificate and key; TLS is then required.
+///     most_connections: Connections at the same time.
+///     most_strangers: Connections at the same time that have not logged in.
+///     login_seconds: Time for a login.
+///
+/// Raises:
+///     UsageError: The time is negative or too long.
+#[pyclass(name = "ReplicaAccess", module = "paraply._native", frozen)]
+pub struct PyReplicaAccess {
+    user: String,
+    password: String,
+    tls: Option<(PathBuf, PathBuf)>,
+    limits: Limits,
+}
+
+#[pymethods]
+impl PyReplicaAccess {
+    #[new]
+    #[pyo3(signature = (user, password, *, tls=None, most_connections=256, most_strangers=16, login_seconds=10.0))]
+    fn new(
+        user: String,
+        password: String,
+        tls: Option<(PathBuf, PathBuf)>,
+        most_connections: usize,
+        most_strangers: usize,
+        login_seconds: f64,
+    ) -> PyResult<Self> {
+        let patience = Duration::try_from_secs_f64(login_seconds).map_err(|error| usage(&error.to_string()))?;
+        let limits = Limits { connections: most_connections, strangers: most_strangers, patience };
+        Ok(Self { user, password, tls, limits })
+    }
 }
 
 pub fn serve_error(error: &ServeError) -> PyErr {
@@ -63,8 +96,7 @@ impl PyLogServer {
 impl PyLogServer {
     #[new]
     #[pyo3(signature = (
-        logs, host, port, *, user, password, server_id, server_uuid, follow=false, stamped=false, records_replicas=false,
-        tls=None, most_connections=256, most_strangers=16, login_seconds=10.0,
+        logs, host, port, *, access, server_id, server_uuid, follow=false, stamped=false, records_replicas=false,
     ))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn new(
@@ -72,21 +104,15 @@ impl PyLogServer {
         logs: Vec<PathBuf>,
         host: &str,
         port: u16,
-        user: String,
-        password: String,
+        access: &PyReplicaAccess,
         server_id: u32,
         server_uuid: String,
         follow: bool,
         stamped: bool,
         records_replicas: bool,
-        tls: Option<(PathBuf, PathBuf)>,
-        most_connections: usize,
-        most_strangers: usize,
-        login_seconds: f64,
     ) -> PyResult<Self> {
-        let tls = tls.map(|(certificate, key)| server_config(&certificate, &key)).transpose();
+        let tls = access.tls.as_ref().map(|(certificate, key)| server_config(certificate, key)).transpose();
         let tls = tls.map_err(|error| serve_error(&error))?;
-        let patience = Duration::try_from_secs_f64(login_seconds).map_err(|error| usage(&error.to_string()))?;
         let options = Options {
             logs,
             follow,
@@ -94,9 +120,9 @@ impl PyLogServer {
             records_replicas,
             stream: None,
             identity: Identity { server_id, server_uuid },
-            account: Account { user, password },
+            account: Account { user: access.user.clone(), password: access.password.clone() },
             tls,
-            limits: Limits { connections: most_connections, strangers: most_strangers, patience },
+            limits: access.limits,
         };
         let listener = listen(host, port)?;
         let server = py.detach(|| Server::start(listener, options)).map_err(|error| serve_error(&error))?;
@@ -145,7 +171,7 @@ impl PyLogServer {
     }
 
     /// Return a reader of the transactions that are served, as they are written.
-    fn reader(&self, py: Python<'_>) -> PyResult<PyLogReader> {
+    fn reader(&self, py: Python<'_>) -> PyLogReader {
         PyLogReader::follow_published(self.with(py, |server| server.published_log()))
     }
 
