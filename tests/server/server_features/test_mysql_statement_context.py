@@ -17,25 +17,57 @@ DIFFERENT = {
     "auto_increment_offset": "2", "lc_time_names": "'de_DE'", "default_week_format": "3", "div_precision_increment": "9",
     "explicit_defaults_for_timestamp": "OFF", "sql_mode": "'ANSI'", "character_set_server": "latin1",
     "default_storage_engine": "MyISAM", "default_collation_for_utf8mb4": "utf8mb4_general_ci", "block_encryption_mode": "'aes-256-cbc'",
+    "innodb_ft_enable_stopword": "OFF", "collation_server": "latin1_bin",
 }  # fmt: skip
 DDL = (
-    "CREATE DATABASE shop", "USE shop", "CREATE TABLE keyless (a DATE, b INT, s VARCHAR(20))",
-    "INSERT INTO keyless VALUES ('2026-05-03', 7, 'a'), ('2025-12-30', 2, 'b')", "CREATE TABLE still_keyless (a TIMESTAMP, b TIMESTAMP)",
+    "CREATE DATABASE shop",
+    "CREATE FUNCTION shop.h() RETURNS TEXT DETERMINISTIC RETURN 'x'",  # without a default database
+    "CREATE TABLE shop.own (a TEXT CHARACTER SET ascii)",
+    "ALTER TABLE shop.own CONVERT TO CHARACTER SET DEFAULT",
+    "USE shop",
+    "CREATE TABLE keyless (a DATE, b INT, s VARCHAR(20))",
+    "INSERT INTO keyless VALUES ('2026-05-03', 7, 'a'), ('2025-12-30', 2, 'b')",
+    "CREATE TABLE still_keyless (a TIMESTAMP, b TIMESTAMP)",
     "ALTER TABLE keyless ADD m VARCHAR(20) AS (MONTHNAME(a)) STORED, ADD w INT AS (WEEK(a)) STORED",
-    "ALTER TABLE keyless ADD q VARCHAR(30) AS (b / 3) STORED", "ALTER TABLE keyless ADD e VARBINARY(40) AS (AES_ENCRYPT(s, 'k')) STORED",
+    "ALTER TABLE keyless ADD q VARCHAR(30) AS (b / 3) STORED",
+    "ALTER TABLE keyless ADD e VARBINARY(40) AS (AES_ENCRYPT(s, 'k')) STORED",
     "ALTER TABLE keyless ADD id INT AUTO_INCREMENT PRIMARY KEY FIRST",
     "CREATE TABLE named (a VARCHAR(9) CHARACTER SET utf8mb4) CHARSET utf8mb4",
-    "SET restrict_fk_on_non_standard_key=0", "CREATE TABLE parent (id INT PRIMARY KEY, k INT, KEY (k))",
+    "SET restrict_fk_on_non_standard_key=0",
+    "CREATE TABLE parent (id INT PRIMARY KEY, k INT, KEY (k))",
     "CREATE TABLE child (id INT PRIMARY KEY, k INT, FOREIGN KEY (k) REFERENCES parent (k))",
-    "INSERT INTO still_keyless VALUES ('2026-01-01', NULL)", "INSERT INTO parent VALUES (1, 1)", "INSERT INTO child VALUES (1, 1)",
-    "SET explicit_defaults_for_timestamp=0", "CREATE TABLE old_times (a TIMESTAMP, b TIMESTAMP NULL)",
-)  # fmt: skip
+    "INSERT INTO still_keyless VALUES ('2026-01-01', NULL)",
+    "INSERT INTO parent VALUES (1, 1)",
+    "INSERT INTO child VALUES (1, 1)",
+    "SET explicit_defaults_for_timestamp=0",
+    "CREATE TABLE old_times (a TIMESTAMP, b TIMESTAMP NULL)",
+    "CREATE TABLE texts (id INT PRIMARY KEY, a TEXT, FULLTEXT (a))",
+    "INSERT INTO texts VALUES (1, 'all about apples')",
+    "SET innodb_strict_mode=0",
+    "CREATE TABLE loose (id INT PRIMARY KEY) ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=16",
+    "CREATE TABLE converted (a TEXT)",
+    "SET collation_database=latin2_bin",
+    "CREATE FUNCTION f() RETURNS TEXT DETERMINISTIC RETURN 'x'",
+    "ALTER TABLE converted CONVERT TO CHARACTER SET DEFAULT",
+    "CREATE TABLE converted_not (a TEXT)",
+    "USE shop",
+    "CREATE FUNCTION g() RETURNS TEXT DETERMINISTIC RETURN 'x'",
+)
 COLUMNS = (
     "SELECT table_name, column_name, column_type, is_nullable, column_default, extra, collation_name FROM information_schema.columns"
     " WHERE table_schema='shop' ORDER BY table_name, ordinal_position"
 )
 ENGINES = "SELECT table_name, engine FROM information_schema.tables WHERE table_schema='shop' ORDER BY table_name"
-READS = (ENGINES, "SELECT * FROM shop.keyless ORDER BY id", "SELECT * FROM shop.still_keyless", "SELECT * FROM shop.child", COLUMNS)
+READS = (
+    ENGINES,
+    "SELECT * FROM shop.keyless ORDER BY id",
+    "SELECT * FROM shop.still_keyless",
+    "SELECT * FROM shop.child",
+    COLUMNS,
+    "SELECT routine_schema, routine_name, collation_name FROM information_schema.routines WHERE routine_schema='shop' ORDER BY 2",
+    "SELECT id FROM shop.texts WHERE MATCH (a) AGAINST ('about')",
+    "SELECT id FROM shop.texts WHERE MATCH (a) AGAINST ('apples')",
+)
 
 
 def logged(place: SqlPlace, folder: Path, *statements: str) -> Path:
@@ -70,6 +102,7 @@ def test_r33_the_targets_own_settings_do_not_change_what_a_statement_means(
     applied(log, mysql_place.url)
     assert seen(mysql_place, *READS) == left
     assert [row[0] for row in left[1]] == [1, 2]
+    assert [row[2] == "latin2_bin" for row in left[5]] == [True, False, False]
 
 
 def test_r33_a_current_user_that_is_evaluated_later_is_no_invoker(mysql_place: SqlPlace, tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ def reset_statement(server: ServerKind) -> str:
     ]  # fmt: skip
     if server.mariadb:
         variables += ["check_constraint_checks=1"]
+    else:
+        variables += ["collation_database=DEFAULT"]
     logged = (*_NUMBERS, "character_set_collations", "sql_if_exists", "system_versioning_insert_history")
     names = [*logged, *unlogged_variables(server)]
     variables += [f"{name}=DEFAULT" for name in names if has_variable(server, name) and f"{name}=DEFAULT" not in variables]
@@ -105,6 +107,8 @@ def context_statements(
         variables.append(f"sql_mode={_sql_mode(statement, context['sql_mode'], server)}")
     if context.get("charset") is not None:
         variables += _charset_variables(statement, context["charset"], collations)
+    if not server.mariadb:
+        variables += _database_collation(statement, collations)
     variables += _default_collations(statement, context.get("character_set_collations") or [], server, collations)
     if context.get("time_zone"):
         variables.append(f"time_zone='{_time_zone(statement, context['time_zone'])}'")
@@ -210,6 +214,26 @@ def _charset_variables(statement: Statement, charset: tuple[int, int, int], coll
             position=statement.offset,
         )
     return [f"{name}={value}" for name, value in zip(_CHARSET_VARIABLES, names, strict=True)]
+
+
+def _database_collation(statement: Statement, collations: CollationNumbers) -> list[str]:
+    """Return the setting of ``collation_database``, the default for routines' texts and ``CONVERT TO CHARACTER SET DEFAULT``.
+
+    A server logs it only if it is not the collation of the default database, which USE sets. Without a default database it is that of the
+    server. On MariaDB no DDL depends on it (observed on 10.5 to 11.8).
+    """
+    number = statement.context.get("charset_database")
+    if number is None and not statement.database and statement.context.get("charset") is not None:
+        number = statement.context["charset"][2]
+    if number is None:
+        return []
+    name = str(number) if collations is _NO_COLLATIONS else collations.collation(int(number))
+    if name is None:
+        raise LogNotUnderstood(
+            f"the statement ran under collation_database {number}, a collation that the target does not have: use a target that has it",
+            position=statement.offset,
+        )
+    return [f"collation_database={name}"]
 
 
 def _default_collations(statement: Statement, logged: list[tuple[int, int]], server: ServerKind, collations: CollationNumbers) -> list[str]:

@@ -35,18 +35,28 @@ _SINCE: dict[str, tuple[tuple[int, int, int] | None, tuple[int, int, int] | None
     "system_versioning_insert_history": (None, (10, 11, 0)),
     "sql_if_exists": (None, (10, 5, 2)),
     "character_set_collations": (None, (11, 2, 1)),
-    "innodb_strict_mode": (None, (5, 5, 0)),  # MySQL has it too, and lets only administrators change it
+    "innodb_strict_mode": ((5, 5, 0), (5, 5, 0)),
+    "innodb_ft_enable_stopword": ((5, 6, 4), (10, 0, 10)),
+    "innodb_ft_user_stopword_table": ((5, 6, 4), (10, 0, 10)),
+    "innodb_compression_default": (None, (10, 1, 8)),
+    "innodb_default_encryption_key_id": (None, (10, 1, 8)),
+    "mhnsw_default_distance": (None, (11, 7, 1)),
+    "mhnsw_default_m": (None, (11, 7, 1)),
+    "old_passwords": (None, (5, 5, 0)),  # MySQL logs no passwords, but what it stores for them
+    "alter_algorithm": (None, (10, 3, 7)),
 }
+#: First versions of MariaDB in which a variable has no effect.
+_IDLE_SINCE = {"alter_algorithm": (11, 5, 0)}
 #: ``utf8`` means utf8mb3 by default in every MariaDB; from this version on, a flag of old_mode determines it.
 _OLD_MODE_NAMES_UTF8 = (10, 6, 1)
 
 
 def has_variable(server: ServerKind, name: str) -> bool:
-    """Return True if a server of this version has the session variable."""
+    """Return True if a server of this version has the session variable, and it has an effect."""
     if name not in _SINCE:
         return True
     since = _SINCE[name][server.mariadb]
-    return since is not None and server.version >= since
+    return since is not None and since <= server.version < _IDLE_SINCE.get(name, (999,))
 
 
 def unlogged_variables(server: ServerKind) -> dict[str, str]:
@@ -66,6 +76,14 @@ def unlogged_variables(server: ServerKind) -> dict[str, str]:
         "system_versioning_alter_history": "KEEP",
         "default_storage_engine": "InnoDB",
         "innodb_strict_mode": "0",
+        "innodb_ft_enable_stopword": "1",
+        "innodb_ft_user_stopword_table": "NULL",
+        "innodb_compression_default": "0",
+        "innodb_default_encryption_key_id": "1",
+        "mhnsw_default_distance": "'euclidean'",
+        "mhnsw_default_m": "6",
+        "old_passwords": "0",
+        "alter_algorithm": "'DEFAULT'",
     }
     return {name: value for name, value in values.items() if has_variable(server, name)}
 
