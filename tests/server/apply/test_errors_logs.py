@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from command_line import DATA, Outcome, apply, run_json
+from mariadb_versions import ROW_LOG
 from pg_databases import Database
+from servers import running_mariadb
 from truth_logs import truth_folder
 
 from paraply import open_log
@@ -118,17 +120,45 @@ def test_r27_a_flipped_byte_without_checksums_leaves_no_half_transaction(databas
         check(outcome, database, UPDATE)
 
 
-def test_r27_an_event_type_that_nobody_knows(database: Database, tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [0, 0x80], ids=["", "ignorable"])
+def test_r27_an_event_type_that_nobody_knows(database: Database, tmp_path: Path, flags: int) -> None:
     whole = DATA / "no-checksum.binlog"
     content = bytearray(whole.read_bytes())
     begin, end = places(whole)[UPDATE]
-    content[events(content, begin, end)[3][0] + 4] = 77
+    offset = events(content, begin, end)[3][0]
+    content[offset + 4], content[offset + 17] = 77, content[offset + 17] | flags
     log = tmp_path / "binlog.000001"
     log.write_bytes(content)
     outcome = apply(log, database.url)
     assert (outcome.code, outcome.error["class"]) == (3, "LogNotUnderstood")
     assert "77" in outcome.line
     check(outcome, database, UPDATE)
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("which", ["rows", "added"])
+@pytest.mark.parametrize("flags", [0, 0x80], ids=["", "ignorable"])
+def test_r27_an_event_type_that_nobody_knows_in_a_group_of_mariadb(database: Database, tmp_path: Path, flags: int, which: str) -> None:
+    with running_mariadb([*ROW_LOG, "--binlog-checksum=NONE"]) as server:
+        server.sql("CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1)", "INSERT INTO d.t VALUES (2)")
+        server.sql("FLUSH BINARY LOGS")
+        content = bytearray((server.data / "binlog.000001").read_bytes())
+    log = tmp_path / "binlog.000001"
+    log.write_bytes(content)
+    begin, end = places(log)[3]
+    group = events(content, begin, end)
+    assert content[begin + 4] == 162
+    offset, size = group[-2]
+    if which == "added":
+        event = content[offset : offset + size]
+        content[offset:offset] = event
+    content[offset + 4], content[offset + 17] = 173, content[offset + 17] | flags
+    log.write_bytes(content)
+    outcome = apply(log, database.url)
+    assert (outcome.code, outcome.error["class"]) == (3, "LogNotUnderstood"), outcome.line
+    assert "173" in outcome.line
+    assert outcome.report["transactions"] == 3
+    assert database.sql("SELECT id FROM d.t") == [(1,)]
 
 
 def test_r27_row_changes_in_statement_format(database: Database) -> None:
