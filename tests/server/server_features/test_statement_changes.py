@@ -15,7 +15,7 @@ from own_mysql import running_mysql
 from server.point_in_time import apply
 from server.replay import PostgresPlace, SqlPlace
 from server.source_log import copy_binlogs
-from servers import mysql_url
+from servers import mysql_url, sql_connect
 
 TABLES = [
     "CREATE DATABASE mixed",
@@ -81,6 +81,40 @@ def check_plans(logs: list[Path], place: PostgresPlace | SqlPlace) -> None:
     stopped = apply(logs, place.url, "--stop-at", f"{origin}{separator}{int(number) - 1}")
     assert stopped.code == 0, stopped.report.get("error")
     assert not any("statement format" in note for note in stopped.report["notes"])
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("times", [1, 15])
+def test_r27_json_lists_what_the_text_only_counts(postgres_place: PostgresPlace, tmp_path: Path, times: int) -> None:
+    data = tmp_path / "rows.txt"
+    data.write_text("70\tseventy\n")
+    changes = [
+        "INSERT INTO mixed.item VALUES (2,2)", "UPDATE mixed.item SET n=3 WHERE id=2", "DELETE FROM mixed.item WHERE id=2",
+        "UPDATE mixed.item, mixed.log SET item.n=7, log.t='x' WHERE item.id=log.id", "CALL mixed.fill()",
+        "REPLACE INTO mixed.log VALUES (9,'y')",
+        f"LOAD DATA LOCAL INFILE '{data}' REPLACE INTO TABLE mixed.log", "DELETE FROM mixed.log",
+    ]  # fmt: skip
+    routine = "CREATE PROCEDURE mixed.fill() REPLACE INTO mixed.log VALUES (8,'from a procedure')"
+    with mariadb_of_version(MARIADB_VERSIONS[-1], ["--log-bin=binlog", "--server-id=1", "--local-infile=1"]) as server:
+        connection = sql_connect(unix_socket=str(server.socket), user="root", autocommit=True, local_infile=True)
+        with connection, connection.cursor() as cursor:
+            for sql in (*TABLES, routine, *ROWS, "SET SESSION binlog_format=STATEMENT", *changes * times, "FLUSH BINARY LOGS"):
+                cursor.execute(sql)
+        log = Path(shutil.copy(server.data / "binlog.000001", tmp_path))
+    empty(postgres_place)
+    found = apply([log], postgres_place.url, "--dry-run").report["plan"]["statement_changes"]
+    count = len(changes) * times
+    assert found["count"] == sum(table["count"] for table in found["tables"]) == count
+    listed = found["first"]
+    assert len(listed) == min(count, 100)
+    assert [one["sql"][:11] for one in listed[:5]] == [sql[:11] for sql in (*changes[:4], "REPLACE INTO mixed")]
+    assert listed[6]["sql"].startswith("LOAD DATA")
+    assert [one["table"] for one in listed[:8]] == ["mixed.item"] * 4 + ["mixed.log"] * 4
+    assert [one["position"] for one in listed] == sorted({one["position"] for one in listed})
+    command = [sys.executable, "-m", "paraply", "apply", str(log), "--to", postgres_place.url, "--dry-run"]
+    text = subprocess.run(command, check=False, capture_output=True, text=True).stdout
+    assert f"and {count - 5} more; --json lists {'them' if times == 1 else 'the first 100'}\n" in text
+    assert [f":{one['position']}  " in text for one in listed[:7]] == [True] * 5 + [False] * 2
 
 
 @pytest.mark.parametrize("version", MARIADB_VERSIONS)

@@ -31,7 +31,7 @@ class StatementChanges:
     Attributes:
         count: Their number.
         tables: First table of each statement, with the number of statements, most frequent first.
-        first: The first few statements.
+        first: The first statements: all whose texts the scan keeps, a hundred at most.
         mariadb: True if a MariaDB server wrote the log.
     """
 
@@ -63,7 +63,11 @@ class StatementChanges:
             f"STOP     {self.note}",
             f"         the apply ends before the first with exit code 3; set binlog_format=ROW on the source{default}",
         ]
-        lines += [f"         {statement.file}:{statement.position}  {_shortened(statement.sql)}" for statement in self.first]
+        shown = self.first[:_SHOWN]
+        lines += [f"         {statement.file}:{statement.position}  {_shortened(statement.sql)}" for statement in shown]
+        if more := self.count - len(shown):
+            listed = "them" if self.count == len(self.first) else f"the first {len(self.first):,}"
+            lines.append(f"         and {more:,} more; --json lists {listed}")
         return lines
 
 
@@ -86,7 +90,8 @@ def count_statements(
     if not left:
         return None
     tables = Counter(statement.table for statement in left)
-    return StatementChanges(len(left), tables.most_common(), left[:_SHOWN], mariadb)
+    with_text = [statement for statement in left if statement.sql] or left[:1]
+    return StatementChanges(len(left), tables.most_common(), with_text, mariadb)
 
 
 def _shortened(sql: bytes) -> str:
