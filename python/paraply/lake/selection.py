@@ -36,7 +36,7 @@ def wants(filters: Filters, transaction: Transaction) -> bool:
         LogNotUnderstood: They concern tables of the lake and others, or that cannot be decided.
     """
     try:
-        return filters.wants(transaction, _ADVICE)
+        return filters.wants(transaction, _ADVICE, decode_logged)
     except LogNotUnderstood:
         if all(_drops_database(statement, transaction, filters) for statement in transaction.statements):
             return True

@@ -17,7 +17,7 @@ from paraply.schema.readers.table_map import settle
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from paraply._native import Catalog, LogReader, TableFilter, Transaction, TransactionBatch, WriteSets
+    from paraply._native import Catalog, LogReader, Statement, TableFilter, Transaction, TransactionBatch, WriteSets
     from paraply.errors import ParaplyError
     from paraply.logs.skipping import Diverged, Skipping
     from paraply.runtime import Thread
@@ -98,6 +98,7 @@ class FeedRules:
         corrects: True to correct logged cascades that differ from the server's actual changes; needed if the rows are applied.
         tables: The filter of the reader, for these corrections.
         skips: Decisions about transactions that are left out by name; None if there are none.
+        decode: Returns the text of a statement; its errors name the way on.
     """
 
     scheme: str = "fine"
@@ -114,6 +115,7 @@ class FeedRules:
     corrects: bool = False
     tables: TableFilter | None = None
     skips: Skipping | None = None
+    decode: Callable[[Statement, Transaction], str] = decode_logged
 
 
 class Feed:
@@ -324,7 +326,7 @@ class Feed:
             return
         log = transaction.format
         for statement in statements:
-            sql = decode_logged(statement, transaction)
+            sql = self._rules.decode(statement, transaction)
             for change in advance(self._schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version):
                 item.changes.append(change)
                 self._take_over(change)

@@ -81,8 +81,7 @@ def read_statement_text(
     parts = written_parts(sql, charset, Writer(mariadb, version, has_rows))
     if parts is None:
         raise LogNotUnderstood(
-            f"the statement's text can be read in two ways: names that the server wrote in UTF-8, or the client's {charset.name} text; run"
-            " it by hand and go on after it",
+            f"the statement's text can be read in two ways: names that the server wrote in UTF-8, or the client's {charset.name} text",
             file=file, position=statement.offset,
         )  # fmt: skip
     try:
@@ -99,7 +98,7 @@ def read_statement_text(
     if changes and by_server is False and charset.is_utf8:
         raise LogNotUnderstood(
             "the statement's literals can be read in two ways: as the server wrote them, or as the client did, whose connection's character"
-            " set does not have all of their characters; run it by hand and go on after it",
+            " set does not have all of their characters",
             file=file, position=statement.offset,
         )  # fmt: skip
     in_utf8 = all(part.server for part in parts) or (by_server is True and charset.is_utf8)

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.errors import ParaplyError
 
-__all__ = ["NOT_USED", "WAY_ON", "DdlAnswer", "name_way_on", "not_done"]
+__all__ = ["BY_HAND", "NOT_USED", "WAY_ON", "DdlAnswer", "name_way_on", "not_done"]
 
+BY_HAND = "run it by hand in the target, and start again with --ddl-done"
 WAY_ON = "make the change by hand in the target, and start again with --ddl-done"
 NOT_USED = "--ddl-done had nothing to answer: the first transaction of this run changed rows; leave the option out"
 

@@ -90,6 +90,7 @@ def test_r33_a_statement_that_depends_on_its_session_is_refused(
     outcome = run(logged_by_other(source, tmp_path, *before, statement), target.url)
     assert outcome.code == 3, outcome
     assert "run it by hand" in outcome.report["error"]["message"]
+    assert outcome.report["error"]["message"].count("start again with --ddl-done") == 1
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -149,6 +149,20 @@ def test_r33_a_statement_that_means_its_invoker_is_refused(mysql_place: SqlPlace
     outcome = run(log, mysql_place.url)
     assert outcome.code == 3
     assert "means its invoker other@%" in outcome.report["error"]["message"]
+    assert outcome.report["error"]["message"].count("start again with --ddl-done") == 1
+
+
+def test_r33_a_statement_that_means_its_invoker_is_gone_past_with_ddl_done(mysql_place: SqlPlace, other: SqlPlace, tmp_path: Path) -> None:
+    statement = "ALTER DEFINER=CURRENT_USER EVENT shop.e COMMENT 'x'"
+    log = logged(other, tmp_path, *EVENT, statement, "CREATE TABLE shop.t (id INT PRIMARY KEY)", "INSERT INTO shop.t VALUES (1)")
+    reads = "SELECT definer, event_comment FROM information_schema.events WHERE event_schema='shop'", "SELECT * FROM shop.t"
+    left = seen(mysql_place, *reads)
+    assert left == [[("other@%", "x")], [(1,)]]
+    mysql_place.empty()
+    assert run(log, mysql_place.url).code == 3
+    other.sql("SET sql_log_bin=0", statement)
+    applied(log, mysql_place.url, "--ddl-done")
+    assert seen(mysql_place, *reads) == left
 
 
 def test_r33_an_altered_event_belongs_to_whoever_altered_it(mysql_place: SqlPlace, other: SqlPlace, tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from paraply.applier.selection.unreadable import decode_or_advise
 from paraply.errors import LogNotUnderstood, ParaplyError
-from paraply.logs.statement_text import decode_logged
 from paraply.schema.advance import advance
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, TruncateTable, Unknown
 from paraply.targets.ddl_answer import name_way_on
@@ -128,7 +128,7 @@ class DdlForecast:
         known = {(table.database, table.name): table for table in self._schema}
         try:
             for statement in transaction.statements:
-                sql = decode_logged(statement, transaction)
+                sql = decode_or_advise(statement, transaction)
                 changes += advance(self._schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)
         except LogNotUnderstood as error:
             return StatementOutcome(error.message)

@@ -12,6 +12,7 @@ from paraply.applier.preflight.inspect import contained_in_schema, forecast_sche
 from paraply.applier.selection.filters import consequences
 from paraply.applier.selection.skip import skip_result
 from paraply.applier.selection.stop_result import stop_place
+from paraply.applier.selection.unreadable import decode_or_advise
 from paraply.errors import LogError, LogNotUnderstood, ParaplyError
 from paraply.logs.skipping import Skipping
 from paraply.logs.statement_text import decode_logged, hide_passwords
@@ -360,7 +361,7 @@ def _note_statements(
     noted = []
     for statement in transaction.statements:
         try:
-            sql = decode_logged(statement, transaction)
+            sql = decode_or_advise(statement, transaction)
         except LogNotUnderstood as error:
             sql, problem = statement.sql.decode("ascii", "replace"), problem or error.message
         skipped = runs and forecast.skipped and not problem and (found.refusal is None or transaction.xid is None)

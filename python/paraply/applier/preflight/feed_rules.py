@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paraply.applier.preflight.inspect import contained_in_schema
 from paraply.applier.schedule.early_rows import may_have_early_rows
 from paraply.applier.selection.skip import SkippedXa, XaPart
+from paraply.applier.selection.unreadable import decode_or_advise
 from paraply.logs.feed import FeedRules
 from paraply.logs.skipping import Skipping
 
@@ -70,6 +71,7 @@ def feed_rules(options: Options, target: Target, start: Start, definitions: Firs
         corrects=True,
         tables=filters.native() if filters else None,
         skips=_skipping(options, start, passed, target.held_xids if options.live else lambda: prepared),
+        decode=decode_or_advise,
     )
 
 

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from paraply.applier.selection.unreadable import decode_or_advise
 from paraply.errors import LogNotUnderstood, UsageError
-from paraply.logs.statement_text import decode_logged, statement_start
+from paraply.logs.statement_text import statement_start
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.parse import parse, touched_table
 from paraply.schema.ddl.rules import Rules
@@ -30,12 +31,14 @@ from paraply.schema.renames import KEPT_NAMES, Renames
 from paraply.wording import option_text, table_option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from paraply._native import Statement as LogStatement
     from paraply._native import TableFilter, Transaction
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
+
+    Decode = Callable[[LogStatement, Transaction], str]
 
 __all__ = ["Filters", "consequences", "filters_for", "names_not_in_logs", "parse_filters", "unmatched_notes"]
 
@@ -158,12 +161,13 @@ class Filters:
         database = database.lower() if self.lower_case else database
         return self.chooses_database(database) and all(of != database for of, _ in self.exclude_tables)
 
-    def wants(self, transaction: Transaction, advice: str = _ADVICE) -> bool:
+    def wants(self, transaction: Transaction, advice: str = _ADVICE, decode: Decode = decode_or_advise) -> bool:
         """Return True if a transaction's statements concern applied tables.
 
         Args:
             transaction: The transaction.
             advice: Remedy for statements that concern both kinds of tables.
+            decode: Returns the text of a statement; its errors name the way on.
 
         Raises:
             LogNotUnderstood: They concern both kinds of tables, or that cannot be decided; the message has the remedy.
@@ -172,7 +176,7 @@ class Filters:
             return True
         if not self and not self.names_own(transaction):
             return True
-        answers = {self._wants(transaction, statement, advice) for statement in transaction.statements}
+        answers = {self._wants(transaction, statement, advice, decode) for statement in transaction.statements}
         if len(answers) > 1:
             raise self._undecided(transaction, "the transaction's statements concern tables inside and outside of the filters", advice)
         return answers != {False}
@@ -182,9 +186,9 @@ class Filters:
         """Return True if a statement may be about paraply's own tables."""
         return any(OWN_DATABASE.encode() in one.sql.lower() or one.database.lower() == OWN_DATABASE for one in transaction.statements)
 
-    def _wants(self, transaction: Transaction, statement: LogStatement, advice: str) -> bool:
+    def _wants(self, transaction: Transaction, statement: LogStatement, advice: str, decode: Decode) -> bool:
         log = transaction.format
-        sql = decode_logged(statement, transaction)
+        sql = decode(statement, transaction)
         rules = Rules.of(statement.context, mariadb=log.mariadb, version=log.version)
         try:
             parsed = parse(sql, rules)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Literal, cast
 
+from paraply.applier.selection.unreadable import name_skip
 from paraply.errors import LogNotUnderstood, UsageError
 from paraply.logs.statement_text import read_statement_text, statement_start
 from paraply.schema.ddl.renamed import CannotRename, RenamedStatement, rename_statement
@@ -185,9 +186,13 @@ class Renaming:
 
     def _statement(self, transaction: Transaction, statement: Statement) -> tuple[RenamedStatement, bytes]:
         log = transaction.format
-        read = read_statement_text(
-            statement, mariadb=log.mariadb, version=log.version, file=transaction.file, has_rows=transaction.rows > 0
-        )
+        try:
+            read = read_statement_text(
+                statement, mariadb=log.mariadb, version=log.version, file=transaction.file, has_rows=transaction.rows > 0
+            )
+        except LogNotUnderstood as error:
+            name_skip(error, transaction)
+            raise
         rules = Rules.of(statement.context, mariadb=log.mariadb, version=log.version)
         try:
             renamed = rename_statement(read.text, statement.database, rules, self.renames, self._keeps, beside=self.beside)

@@ -235,7 +235,8 @@ def check_version_comments(text: str, source: Rules, target: Rules, position: in
         return
     if ran != runs:
         raise LogNotUnderstood(
-            "the statement has a version comment that the target would not read as the source did; run it by hand and go on after it",
+            "the statement has a version comment that the target would not read as the source did; run it by hand in the"
+            " target, and start again with --ddl-done",
             position=position,
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paraply.errors import LogNotUnderstood
 from paraply.schema.ddl.rules import EXPLICIT_DEFAULTS, Rules, explicit_defaults
 from paraply.schema.ddl.statement_kind import StatementKind
+from paraply.targets.ddl_answer import BY_HAND
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.session_defaults import dropped_modes, has_variable, is_time_zone, known_modes, unlogged_variables
 from paraply.targets.mysql.server_version import ServerKind
@@ -173,7 +174,7 @@ def expected_error(statement: Statement, log: Format) -> int:
     error = int(statement.context.get("error_code") or 0)
     if error and (not log.mariadb or error in _INTERRUPTED):
         raise LogNotUnderstood(
-            f"the statement ended in error {error} on the source, perhaps half done; run it by hand and go on after it",
+            f"the statement ended in error {error} on the source, perhaps half done; {BY_HAND}",
             position=statement.offset,
         )
     return error
@@ -185,13 +186,13 @@ def _refuse_dependent(statement: Statement, kind: StatementKind | None) -> None:
         user, host = statement.context.get("invoker") or ("", "")
         invoker = f"its invoker {user}@{host}" if user else "its invoker"
         raise LogNotUnderstood(
-            f"the statement means {invoker} by CURRENT_USER, which cannot be set; run it by hand and go on after it",
+            f"the statement means {invoker} by CURRENT_USER, which cannot be set; {BY_HAND}",
             position=statement.offset,
         )
     if kind is not None and kind.unrepeatable is not None:
         raise LogNotUnderstood(
             f"the statement may fill a new column with {kind.unrepeatable}, which gave other values on the source than it would here, and"
-            " they are not logged; run it by hand, copy the column, and go on after it",
+            " they are not logged; run it by hand, copy the column, and start again with --ddl-done",
             position=statement.offset,
         )
 
@@ -251,7 +252,8 @@ def _default_collations(statement: Statement, logged: list[tuple[int, int]], ser
     if any(collation != Rules(mariadb=True, version=server.version).default_collation(charset or "") for charset, collation in pairs):
         raise LogNotUnderstood(
             "the statement names a character set whose default collation on the source (character_set_collations) is not that of the"
-            " target, which cannot be changed before MariaDB 11.2; use a newer target, or run it by hand with a COLLATE clause",
+            " target, which cannot be changed before MariaDB 11.2; use a newer target, or run it by hand with a"
+            " COLLATE clause, and start again with --ddl-done",
             position=statement.offset,
         )
     return []

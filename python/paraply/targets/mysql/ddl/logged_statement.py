@@ -10,6 +10,7 @@ from paraply.errors import LogNotUnderstood, ServerError
 from paraply.logs.server_text import is_utf8
 from paraply.logs.statement_text import StatementText, read_statement_text
 from paraply.schema.ddl.statement_kind import StatementKind, check_version_comments
+from paraply.targets.ddl_answer import BY_HAND
 from paraply.targets.mysql.ddl.context import context_statements, statement_rules
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import query_all
@@ -68,13 +69,13 @@ class ReadStatement:
         if self.kind is None or self.kind.keeps_client_charset:
             raise LogNotUnderstood(
                 "the object keeps the character set of the client that made it, which was not UTF-8, and the target does not prepare such a"
-                " statement with text outside of ASCII; run it by hand under the same character_set_client, and go on after it",
+                " statement with text outside of ASCII; run it by hand under the same character_set_client, and start"
+                " again with --ddl-done",
                 position=offset,
             )
         if _INTRODUCER.search(self.run) is not None:
             raise LogNotUnderstood(
-                "the statement has a literal after a character set, and its client's character set was another one; run it by hand, and go"
-                " on after it",
+                f"the statement has a literal after a character set, and its client's character set was another one; {BY_HAND}",
                 position=offset,
             )
         query_all(connection, ["SET character_set_client=utf8mb4"])
@@ -110,7 +111,8 @@ def read_statement(
         raise LogNotUnderstood(
             "this CREATE TABLE ... SELECT made a system-versioned table with row_start and row_end before the selected columns,"
             f" as MariaDB before {'.'.join(map(str, _ROW_TIMES_LAST))} does, and the logged text makes a table with another order of"
-            " columns; make the table by hand, copy its rows, and go on after it, and leave the table out with --exclude-table",
+            " columns; make the table by hand, copy its rows, and leave it out with --exclude-table, on a new"
+            " --channel with --start-after if transactions are applied already",
             position=statement.offset,
         )
     settings = list(context_statements(statement, log, server, collations, kind))
@@ -132,8 +134,8 @@ def _client_bytes(statement: Statement, read: StatementText, run: str, kind: Sta
     if data is None and kind is not None and kind.keeps_client_charset:
         name = read.charset.name if read.charset is not None else "ascii"
         raise LogNotUnderstood(
-            f"the statement has names that its character_set_client {name} cannot express, and the object would keep another one; run it by"
-            " hand and go on after it",
+            f"the statement has names that its character_set_client {name} cannot express, and the object would keep another one;"
+            f" {BY_HAND}",
             position=statement.offset,
         )
     return data

@@ -11,6 +11,7 @@ from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.parse import parse
 from paraply.schema.ddl.spelling import database_of, names_of
 from paraply.schema.ddl.statement_kind import StatementKind
+from paraply.targets.ddl_answer import BY_HAND
 from paraply.targets.mysql.sql import Connection, name_literal, rows_of, to_int, to_text
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NameCase"]
 
-_ADVICE = "apply to a server with the source's setting, or run the statement by hand and go on after it"
+_ADVICE = f"apply to a server with the source's setting, or {BY_HAND}"
 _STORED = frozenset({"VIEW", "TRIGGER", "SEQUENCE"})
 
 
