@@ -289,3 +289,53 @@ def test_r24_a_start_waits_for_a_lock_on_the_progress(
     assert server.mariadb or "idle after: LOCK TABLES paraply.channel WRITE" in warning
     run.end()
     assert server.items() == [(1, "one", 11), THREE, FOUR]
+
+
+LONGER_THAN_A_WAIT = 3.0
+"""Seconds; the sessions' own limit is two on MySQL and MariaDB, one on PostgreSQL."""
+
+
+def held_while_it_is_tried_again(log: Path, url: str, waits: Callable[[], bool], release: Callable[[], object], *options: str) -> int:
+    """Apply a log while a row is held for longer than a statement waits; return the retries in the report that no older
+    transaction asked for."""
+    process = start(log, url, "--workers", "4", "--merge", "off", *options)
+    until = time.monotonic() + 60
+    while not waits():
+        assert process.poll() is None, "it has ended before it waited"
+        assert time.monotonic() < until, "it waits for nothing"
+        time.sleep(0.25)  # MariaDB keeps a table of waits for 0.1 s after each look
+    time.sleep(LONGER_THAN_A_WAIT)
+    assert process.poll() is None, "it has ended although the row is held"
+    release()
+    outcome = end(process, 60)
+    assert outcome.code == 0, outcome
+    return int(outcome.report["retries"]) - int(outcome.report["younger_rolled_back"])
+
+
+def test_r24_a_statement_that_waited_too_long_is_tried_again_and_counted(server: Server, log: Path, somebody: Somebody) -> None:
+    execute = somebody()
+    execute("BEGIN")
+    execute("UPDATE errs.item SET stock=5 WHERE id=1")
+
+    def waits() -> bool:
+        return bool(server.sql("SELECT trx_id FROM information_schema.innodb_trx WHERE trx_state='LOCK WAIT'"))
+
+    retries = held_while_it_is_tried_again(log, server.url, waits, lambda: execute("ROLLBACK"), "--gtid", "preserve")
+    assert retries in range(1, 11)
+    assert server.items() == [(1, "one", 11), THREE, FOUR]
+
+
+@pytest.mark.postgres
+def test_r24_a_statement_that_waited_too_long_is_tried_again_on_postgresql(database: Database, tmp_path: Path) -> None:
+    log = tmp_path / "binlog.000001"
+    log.write_bytes(PLAIN.read_bytes())
+    begun(log, database.url)
+    with psycopg.connect(database.url) as other:
+        other.execute("UPDATE errs.item SET stock=5 WHERE id=1")
+
+        def waits() -> bool:
+            return bool(database.sql("SELECT 1 FROM pg_locks WHERE NOT granted"))
+
+        retries = held_while_it_is_tried_again(log, database.url, waits, other.rollback)
+    assert retries in range(1, 11)
+    assert database.items() == [(1, "one", 11), THREE, FOUR]
