@@ -32,7 +32,10 @@ VIRTUAL = "CREATE TABLE d.virt (id INT PRIMARY KEY, a INT, b INT, x INT AS (a * 
 ACTIVE = "CREATE TABLE d.active (id INT PRIMARY KEY, a INT, b INT, x INT AS (IF(b IS NULL, a, NULL)) STORED, UNIQUE (x))"
 UNKNOWN = "CREATE TABLE d.unknown (id INT PRIMARY KEY, a INT, b INT, x VARCHAR(20) AS (CONCAT('n', a)) STORED, UNIQUE (x(6)))"
 BARE = "CREATE TABLE d.bare (id INT, a INT, b INT, x INT AS (a + 1) VIRTUAL, UNIQUE (x))"
-TABLES = {"stored": STORED, "virt": VIRTUAL, "active": ACTIVE, "unknown": UNKNOWN, "bare": BARE}
+PAIR = "CREATE TABLE d.pair (id INT PRIMARY KEY, a INT, b INT, x INT AS (a * 2) STORED, p INT DEFAULT 1, UNIQUE (x, p))"
+DOUBLE = """CREATE TABLE d.twice (id INT PRIMARY KEY, a INT, b INT, x INT AS (a * 2) STORED, y INT AS (a - 1) VIRTUAL,
+  UNIQUE (x), UNIQUE (y))"""
+TABLES = {"stored": STORED, "virt": VIRTUAL, "active": ACTIVE, "unknown": UNKNOWN, "bare": BARE, "pair": PAIR, "twice": DOUBLE}
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ def test_r13_random_changes(source: Source, target: Source, tmp_path: Path, imag
 
 
 def test_r32_postgresql_gets_the_values(source: Source, database: Database, tmp_path: Path) -> None:
-    understood = "stored", "virt", "active", "bare"
+    understood = "stored", "virt", "active", "bare", "pair", "twice"
     log = source.log(tmp_path, [
         *(change for change in random_changes(3, 200) if "d.unknown" not in change),
         "CREATE TABLE d.copy (id INT PRIMARY KEY, t VARCHAR(20), x VARCHAR(20) AS (t), y INT AS (id * 3) STORED, z INT AS (y + 1))",
