@@ -15,6 +15,7 @@ from reader_view import postgres_differences, user_databases
 
 import paraply
 
+from .reasons import Refusal
 from .replay import FamilyTarget, PostgresTarget, Result
 from .source import connect
 
@@ -38,7 +39,7 @@ class FileResult:
         transactions: Transactions that were read or applied.
         filtered: Transactions of the server's own databases.
         rows: Row changes that were read; None where it was applied.
-        refused: The message of the refusal, or None.
+        refused: The refusal, or None.
         different: What is wrong, a line each.
     """
 
@@ -46,13 +47,13 @@ class FileResult:
     transactions: int = 0
     filtered: int = 0
     rows: int | None = None
-    refused: str | None = None
+    refused: Refusal | None = None
     different: list[str] = field(default_factory=list)
 
     def as_result(self) -> Result:
         """Return the same as a line of the table of statements."""
         same = not self.refused and not self.different
-        return Result(1, int(same), [("", self.refused)] if self.refused else [], 0, self.different)
+        return Result(1, int(same), [self.refused] if self.refused else [], 0, self.different)
 
 
 def binlog_files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -102,7 +103,7 @@ def _traced(log: Path, folder: Path) -> FileResult:
         table = pyarrow.parquet.read_table(output)
         result.transactions, result.rows = table.num_rows, sum(table["rows"].to_pylist())
     else:
-        _take(outcome, result, ("NotALog", "LogDamaged", "LogTruncated", "LogNotUnderstood"))
+        _take(outcome, result, log, ("NotALog", "LogDamaged", "LogTruncated", "LogNotUnderstood"))
     return result
 
 
@@ -116,7 +117,7 @@ def _rows(log: Path) -> FileResult:
         result.transactions = len(gtids)
     except paraply.ParaplyError as error:
         if error.exit_code == 3:
-            result.refused = str(error)
+            result.refused = Refusal("", type(error).__name__, str(error), log.name)
         else:
             result.different.append(f"{type(error).__name__}: {error}")
     return result
@@ -129,7 +130,7 @@ def _applied(log: Path, target: FamilyTarget | PostgresTarget, folder: Path) -> 
         outcome = _apply(log, target, options, folder, prepared=False)
     result = FileResult(f"to {target.name}", int(outcome.report.get("transactions") or 0), int(outcome.report.get("filtered") or 0))
     if outcome.code != 0:
-        _take(outcome, result, None)
+        _take(outcome, result, log, None)
     return result
 
 
@@ -140,10 +141,10 @@ def _apply(log: Path, target: FamilyTarget | PostgresTarget, options: Sequence[s
     return run_json("apply", log, "--to", url, "--workers", 2, "--allow-gap", *options, cwd=folder)
 
 
-def _take(outcome: Outcome, result: FileResult, kinds: tuple[str, ...] | None) -> None:
+def _take(outcome: Outcome, result: FileResult, log: Path, kinds: tuple[str, ...] | None) -> None:
     kind, message = outcome.error["class"], str(outcome.error["message"])
     if outcome.code in (1, 3) and (kinds is None or kind in kinds):
-        result.refused = message
+        result.refused = Refusal("", kind, message, log.name)
     else:
         result.different.append(f"exit code {outcome.code}: {kind}: {message}")
 

@@ -15,8 +15,10 @@ import psycopg
 from command_line import run_json
 from reader_view import differences, family_contents, postgres_differences, user_databases
 from servers import LocalServer
+from versions.contents import spelled
 
 from .found import Unit
+from .reasons import Refusal
 from .source import NotLogged, Taken, connect, run_unit, wipe
 
 __all__ = ["Family", "FamilyTarget", "PostgresTarget", "Result", "Source", "Target", "replay_unit"]
@@ -59,12 +61,14 @@ class FamilyTarget(Target):
     Args:
         family: Name and kind of the server.
         url: The server as ``--to`` takes it.
+        other_version: True if the source is of another version, which may spell the same definition in another way.
     """
 
-    def __init__(self, family: Family, url: str) -> None:
+    def __init__(self, family: Family, url: str, *, other_version: bool = False) -> None:
         self.name = family.name
         self._family = family
         self._url = url
+        self._other_version = other_version
 
     @property
     def port(self) -> int:
@@ -81,7 +85,10 @@ class FamilyTarget(Target):
 
     def differences(self, source: LocalServer) -> list[str]:
         with contextlib.closing(connect(source.port)) as here, contextlib.closing(connect(self._family.server.port)) as there:
-            return differences(family_contents(here.cursor()), family_contents(there.cursor()))
+            contents = [family_contents(connection.cursor()) for connection in (here, there)]
+        if self._other_version:
+            contents = [{name: [spelled(line) for line in lines] for name, lines in each.items()} for each in contents]
+        return differences(*contents)
 
 
 class PostgresTarget(Target):
@@ -116,15 +123,15 @@ class Result:
     Attributes:
         statements: How many the source took and logged.
         same: How many of them were replayed, with the source's content and definitions afterwards.
-        refused: The refusals: the statement and the message.
-        after: How many the source no longer took once the refused ones were left out.
+        refused: The refusals.
+        after: The others: behind a refusal where the replay ended, or no longer taken by the source once the refused ones were left out.
         not_logged: The statements that left nothing in the source's log, and why.
         different: What differed where the replay ended with exit code 0, or failed without a reason from the log.
     """
 
     statements: int = 0
     same: int = 0
-    refused: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
     after: int = 0
     different: list[str] = field(default_factory=list)
     not_logged: list[tuple[str, str]] = field(default_factory=list)
@@ -196,15 +203,15 @@ def replay_unit(unit: Unit, source: Source, target: Target) -> Result:
         refused = _refused(taken, outcome.error)
         kind, message = outcome.error["class"], str(outcome.error["message"])
         if refused is not None and (kind in _REFUSALS or _REFUSED.search(message)):
-            result.refused.append((refused.statement, message))
+            result.refused.append(Refusal(refused.statement, kind, message))
         else:
             result.different.append(f"exit code {outcome.code}: {kind}: {message} (at: {refused.statement if refused else None})")
         if refused is None or not _leave_out(statements, refused.statement):
             break
         if run == 0:
-            for other, reason in _known_stops(source, target, taken, logs):
+            for other, stop in _known_stops(source, target, taken, logs):
                 if other is not refused and _leave_out(statements, other.statement):
-                    result.refused.append((other.statement, reason))
+                    result.refused.append(Refusal(other.statement, "TypeNotMapped", stop))
     else:
         result.different.append(f"more than {_RUNS} statements are refused")
     if not result.different:
@@ -260,11 +267,11 @@ def totals(results: Sequence[Result]) -> Counter[str]:
     for result in results:
         counts.update(files=result.statements + len(result.not_logged), not_logged=len(result.not_logged))
         counts.update(statements=result.statements, same=result.same, different=len(result.different))
-        counts["refused"] += len(result.refused) + result.after
+        counts.update(refused=len(result.refused), after=result.after)
     return counts
 
 
-def reasons(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """Yield each refused statement and its reason."""
+def refusals(results: Sequence[Result]) -> Iterator[Refusal]:
+    """Yield each refusal."""
     for result in results:
         yield from result.refused
