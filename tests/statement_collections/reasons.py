@@ -14,7 +14,7 @@ LIMITS = "limits.md"
 PAGE_OF_POSTGRESQL = "targets/postgresql.md"
 PAGE_OF_SERVERS = "targets/mysql.md"
 
-#: What a log goes into; reading is `paraply trace` and `paraply.rows`.
+#: Places that refuse a log. Reading is `paraply trace` and `paraply.rows`.
 READING = "reading"
 POSTGRESQL = ("PostgreSQL",)
 SERVERS = ("MySQL", "MariaDB")
@@ -52,9 +52,9 @@ class Reason:
 
     Attributes:
         title: As the tool prints it.
-        targets: What refuses so.
-        error: What matches the error's class.
-        message: What matches the messages of such refusals. It must not match what a message quotes, such as names of tables.
+        targets: Those that refuse so, and reading.
+        error: A pattern for the class of the error.
+        message: A pattern for the messages of such refusals, which must not fit the names of tables that a message quotes.
         words: Words of the document that tell of it.
         document: File below ``docs``.
         files: The only files that are refused so, by name; None for any log.
@@ -170,7 +170,7 @@ def reason_of(refusal: Refusal, target: str) -> str | None:
 
     Args:
         refusal: The refusal.
-        target: What refused: ``reading``, ``MySQL``, ``MariaDB`` or ``PostgreSQL``.
+        target: Where it was refused: ``reading``, ``MySQL``, ``MariaDB`` or ``PostgreSQL``.
 
     >>> message = "column p has type POINT, which has no counterpart in PostgreSQL; use a MySQL or MariaDB target"
     >>> reason_of(Refusal("", "TypeNotMapped", message), "PostgreSQL")

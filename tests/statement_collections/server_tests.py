@@ -33,7 +33,7 @@ _LEFT_OUT = re.compile(
     r"|^\s*(?:(?:create|alter|drop|rename)\s+(?:user|role)|grant|revoke|set\s+(?:default\s+)?role|xa)\b",
     re.IGNORECASE,
 )
-#: What that is, beside the table.
+#: A description of that, printed beside the table.
 LEFT_OUT = (
     "Not in the figures of MySQL's and MariaDB's own tests: statements about users, roles and privileges (CREATE USER, GRANT, REVOKE, ...),"
     " XA, statements that name the database mysql, and those about binlog_format, sql_log_bin, gtid_next, lower_case_table_names,"

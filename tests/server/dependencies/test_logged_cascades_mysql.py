@@ -28,6 +28,11 @@ def child(actions: str) -> str:
     return f"CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id){actions})"
 
 
+TWO = ["INSERT INTO p VALUES (1,1),(2,2)", "INSERT INTO c VALUES (1,1),(2,2)"]
+KEYS_ONLY = [
+    "CREATE TABLE p (id INT PRIMARY KEY)", child(" ON DELETE CASCADE"),
+    "INSERT INTO p VALUES (1),(2)", "INSERT INTO c VALUES (1,1),(2,1),(3,2)",
+]  # fmt: skip
 CASCADE = [PARENT, child(" ON DELETE CASCADE ON UPDATE CASCADE"), *ROWS]
 SET_NULL = [PARENT, child(" ON DELETE SET NULL ON UPDATE SET NULL"), *ROWS]
 RESTRICT = [PARENT, child(""), *ROWS]
@@ -76,6 +81,8 @@ CHAIN = [
 
 #: A name, tables with rows, and statements behind them.
 CASES: list[tuple[str, list[str], list[str]]] = [
+    ("replace_delete_only", [PARENT, child(" ON DELETE CASCADE"), *TWO], ["REPLACE INTO p VALUES (1,5)"]),
+    ("both_keys_only", KEYS_ONLY, ["DELETE p, c FROM p JOIN c ON c.p=p.id WHERE p.id=1"]),
     ("replace", CASCADE, ["REPLACE INTO p VALUES (1,5)", "UPDATE c SET id=id+10 WHERE p=1"]),
     ("replace_many", CASCADE, ["REPLACE INTO p VALUES (1,5),(2,6),(9,9)", "REPLACE INTO p SELECT id, n+1 FROM p"]),
     ("replace_set_null", SET_NULL, ["REPLACE INTO p VALUES (1,5)"]),
@@ -208,6 +215,8 @@ def all_cases(source: Source, folder: Path) -> tuple[list[Path], Content]:
 def test_the_target_ends_with_the_sources_rows_in_every_mode(source: Source, tmp_path: Path) -> None:
     files, expected = all_cases(source, tmp_path)
     assert expected["casc_replace.c"] == [(11, 1), (12, 1), (3, 2), (4, 3)]
+    assert expected["casc_replace_delete_only.c"] == [(1, 1), (2, 2)]
+    assert expected["casc_both_keys_only.c"] == [(3, 2)]
     for options in MODES:
         outcome = apply(files, source.url, *options)
         assert outcome.code == 0, (options, outcome.report.get("error"), outcome.stderr)

@@ -12,6 +12,7 @@ import pytest
 from command_line import Outcome, paraply, run_json
 from own_mysql import OwnMySql, running_mysql
 from server.archive.test_archive import purge
+from server.live import replicating
 from server.replay import PostgresPlace
 from servers import LocalServer
 
@@ -171,3 +172,15 @@ def test_r35_skip_of_an_end_sees_the_transaction_that_the_target_holds_prepared(
     assert "would stay prepared" in half.error["message"]
     assert replicated(source, url(target), relay, "--until", f"{uuid}:5").code == 0
     assert target.sql("SELECT id FROM shop.t ORDER BY id") == [(1,), (7,)]
+
+
+def test_r26_until_a_gtid_that_the_target_holds_completes_its_gtids(source: OwnMySql, target: OwnMySql, tmp_path: Path) -> None:
+    emptied(source, target)
+    uuid = filled(source, 400)
+    with replicating(url(source), url(target), tmp_path) as replica:
+        replica.wait_until(lambda: target.sql("SELECT COUNT(*) FROM shop.t WHERE id=400") == [(1,)], "the last row")
+        replica.process.kill()
+    held = replicated(source, url(target), tmp_path / "relay", "--until", f"{uuid}:402")
+    assert held.code == 0, held.line
+    assert str(target.sql("SELECT @@GLOBAL.gtid_executed")[0][0]).replace("\n", "") == f"{uuid}:1-402"
+    assert channel_of(url(target), 0)["state"] == "complete"

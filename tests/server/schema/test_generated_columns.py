@@ -200,9 +200,12 @@ def test_r32_postgresql_gets_the_values(source: Source, database: Database, tmp_
         "UPDATE d.copy SET t='two' WHERE id=2",
         "UPDATE d.copy SET id=9, t=NULL WHERE id=3",
         "DELETE FROM d.copy WHERE id=1",
+        "CREATE TABLE d.g (id INT PRIMARY KEY, a INT, v INT AS (a+1) VIRTUAL)", "INSERT INTO d.g (id, a) VALUES (1, 1)",
+        "UPDATE d.g SET a=5 WHERE id=1",
     ])  # fmt: skip
     applied(log, database.url, "--workers", "8")
     assert database.sql("SELECT id, t, x, y, z FROM d.copy ORDER BY id") == [(2, "two", "two", 6, 7), (9, None, None, 27, 28)]
+    assert database.sql("SELECT * FROM d.g") == [(1, 5, 6)]
     with source.server.connect() as connection, connection.cursor() as cursor:
         assert not postgres_differences(cursor, database.url, ["d"])
     assert all(database.sql(f"SELECT count(*) FROM d.{table}")[0][0] for table in understood)

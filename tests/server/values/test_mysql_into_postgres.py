@@ -122,3 +122,18 @@ def test_r32_a_key_that_changes_its_sign_only_is_written(mysql_place: SqlPlace, 
     )  # fmt: skip
     applied(copy_binlogs(mysql_place.url, tmp_path)[0], postgres_place.url)
     assert asked(postgres_place, "SELECT f::text, g::text FROM shop.f ORDER BY k") == [("0", "0"), ("-0", "0"), ("-0", "-0")]
+
+
+def test_new_columns_have_their_literal_defaults(mysql_place: SqlPlace, postgres_place: PostgresPlace, tmp_path: Path) -> None:
+    columns = (
+        "BOOLEAN NOT NULL DEFAULT FALSE", "BIT(1) NOT NULL DEFAULT b'1'", "BIT(1) NOT NULL DEFAULT 1", "BIT(3) NOT NULL",
+        "FLOAT DEFAULT 1e5", "INT NOT NULL DEFAULT 0x10", "VARCHAR(5) NOT NULL DEFAULT 0x4142", "VARBINARY(5) NOT NULL DEFAULT x'00ff'",
+        "INT DEFAULT (5)", "TIMESTAMP NOT NULL DEFAULT '2024-01-01 05:00:00'",
+    )  # fmt: skip
+    mysql_place.sql(
+        "CREATE DATABASE shop", "USE shop", "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", "SET time_zone='+00:00'",
+        *(f"ALTER TABLE t ADD d{number} {column}" for number, column in enumerate(columns)),
+    )  # fmt: skip
+    applied(copy_binlogs(mysql_place.url, tmp_path)[0], postgres_place.url)
+    found = asked(postgres_place, "SELECT d0, d1, d2, d3, d4, d5, d6, d7, d8, extract(epoch FROM d9)::bigint FROM shop.t")
+    assert found == [(0, "1", "1", "000", 1e5, 16, "AB", b"\x00\xff", 5, 1704085200)]
