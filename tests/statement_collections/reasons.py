@@ -74,7 +74,7 @@ MISMATCH = "SchemaMismatch"
 VALUE = "ValueNotStorable"
 REASONS = (
     Reason("rows in statement format", EVERY, NOT_UNDERSTOOD,
-           r": it is a change in statement format \(", "row changes in statement format"),
+           r": it (?:is|belongs to) a change in statement format\b", "row changes in statement format"),
     Reason("an incident", EVERY, NOT_UNDERSTOOD, r": it is an incident: the source lost changes", "incident events"),
     Reason("an event type that is not known", EVERY, NOT_UNDERSTOOD, r": it is of type \d+, which this version does not know",
            "event types that are not known"),
@@ -117,6 +117,8 @@ REASONS = (
            "row events that the target's version does not take any more"),
     Reason("tables without transactions", SERVERS, MISMATCH,
            r"^the table's engine \w+ has no transactions", "Tables without transactions need"),
+    Reason("tables without transactions, from a log without GTIDs", ("MySQL",), "ApplyFailed",
+           r"^Statement violates GTID consistency: .*\(error 1785\)", "takes no rows of such tables (error 1785"),
     Reason("a transaction that an old server rolled back", EVERY, NOT_UNDERSTOOD,
            r": the source rolled back, wholly or to a savepoint, a transaction with row changes",
            "a transaction with row changes that was rolled back"),
