@@ -341,12 +341,12 @@ class Replication:
         return found.progress
 
     def _complete(self, progress: Progress, plan: ApplyPlan) -> None:
-        """Make the applied GTIDs the target's own where nothing is left to apply, as an earlier run that was killed did not (R26)."""
+        """Finish the channel where nothing is left to apply, as an earlier run that was killed did not (R26)."""
         if not progress.resumed:
             return
         with self._make_target() as target:
             found = target.open(plan)
-            target.complete_gtids((found.low if found.low is not None else found.executed) | parse_gtids(self._options.start_after))
+            target.finish((found.low if found.low is not None else found.executed) | parse_gtids(self._options.start_after))
 
     def _check_place(self, relay: RelayLog, progress: Progress, *, by_gtid: bool) -> None:
         """Check, for a source without GTIDs, that the relay log is the one whose offsets are the progress.

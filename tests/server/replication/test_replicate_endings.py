@@ -183,3 +183,4 @@ def test_r26_until_a_gtid_that_the_target_holds_completes_its_gtids(source: OwnM
     held = replicated(source, url(target), tmp_path / "relay", "--until", f"{uuid}:402")
     assert held.code == 0, held.line
     assert str(target.sql("SELECT @@GLOBAL.gtid_executed")[0][0]).replace("\n", "") == f"{uuid}:1-402"
+    assert channel_of(url(target), 0)["state"] == "complete"
