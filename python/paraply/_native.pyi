@@ -1123,7 +1123,7 @@ class ServeNotice:
 
 @final
 class ReplicaAccess:
-    """Who may connect to a ``LogServer``, and how.
+    """User that may connect to a ``LogServer``, with TLS and limits of its connections.
 
     Args:
         user: The one user who may read.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 from paraply.applier.execute.retry import Patience, RetryPolicy
 from paraply.applier.schedule.batching import may_merge
 from paraply.errors import UsageError
-from paraply.logs.stop_point import native_stop
 from paraply.observe.status_json import RunIdentity
 from paraply.schema.renames import KEPT_NAMES, Renames
 from paraply.targets.conflicts import OnConflict
@@ -166,7 +165,7 @@ class Options:
             "executed": executed,
             "after": after,
             "tables": self.filters.native(self.renames),
-            "stop": native_stop(self.stop),
+            "stop": None if self.stop is None else self.stop.native(),
             "skip": self.skip.native() if self.skip else None,
         }
 

@@ -97,7 +97,7 @@ def keeps_values(old: Column, new: Column, change: AlterTable) -> bool:
 
 
 def _definition(column: Column) -> tuple[object, ...]:
-    """Return what decides how a value is stored."""
+    """Return the parts of a column's definition that decide how a value is stored."""
     return column.type, column.length, column.scale, column.unsigned, column.charset, column.labels
 
 

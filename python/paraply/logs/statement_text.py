@@ -18,7 +18,18 @@ from paraply.schema.ddl.rules import Rules
 if TYPE_CHECKING:
     from paraply._native import Statement, Transaction
 
-__all__ = ["StatementText", "decode_logged", "decode_statement", "hide_passwords", "read_statement_text", "statement_start"]
+__all__ = [
+    "StatementText",
+    "decode_logged",
+    "decode_or_advise",
+    "decode_statement",
+    "hide_passwords",
+    "name_skip",
+    "read_statement_text",
+    "statement_start",
+]
+
+_WITHOUT_GTID = "run it by hand, and begin with a later log on a new --channel, because without GTIDs no transaction can be left out"
 
 NEWEST = (9, 7, 0)
 _LONGEST = 120
@@ -179,3 +190,30 @@ def hide_passwords(sql: str) -> str:
     if _WITH_PASSWORD.match(sql) is None:
         return sql
     return _SECRET.sub(lambda match: match[0] if match[1] is None else f"{match[1]}'***'", sql)
+
+
+def name_skip(error: LogNotUnderstood, transaction: Transaction) -> None:
+    """Add the way on to the error of a statement whose text cannot be read.
+
+    It is ``--skip`` and not ``--ddl-done``, which compares the target with what the text says.
+
+    Args:
+        error: The error.
+        transaction: The statement's transaction.
+    """
+    error.gtid = transaction.gtid
+    way_on = f"run it by hand, and start again with --skip {transaction.gtid}" if transaction.gtid else _WITHOUT_GTID
+    error.message += f"; {way_on}"
+
+
+def decode_or_advise(statement: Statement, transaction: Transaction) -> str:
+    """Return the text of a statement of a transaction that is to be applied.
+
+    Raises:
+        LogNotUnderstood: It cannot be read; the message has the way on.
+    """
+    try:
+        return decode_logged(statement, transaction)
+    except LogNotUnderstood as error:
+        name_skip(error, transaction)
+        raise

@@ -77,7 +77,7 @@ def without_place(variables: set[str], server: ServerKind) -> set[str]:
 
 
 @pytest.mark.parametrize("version", ["10.5", "10.11", "11.8"])
-def test_r36_every_session_variable_of_mariadb_has_its_place(make_version_servers: VersionServers, version: str) -> None:
+def test_r33_every_session_variable_of_mariadb_has_its_place(make_version_servers: VersionServers, version: str) -> None:
     """A variable with the scope SESSION ONLY begins with its compiled default in each session."""
     rows = make_version_servers.target(version).sql(
         "SELECT LOWER(variable_name) FROM information_schema.system_variables WHERE variable_scope='SESSION'"
@@ -87,14 +87,14 @@ def test_r36_every_session_variable_of_mariadb_has_its_place(make_version_server
     assert without_place({str(name) for (name,) in rows}, ServerKind(mariadb=True, version=(major, minor, 2))) == set()
 
 
-def test_r36_every_session_variable_of_mysql_has_its_place() -> None:
+def test_r33_every_session_variable_of_mysql_has_its_place() -> None:
     place = SqlPlace(mysql_url())
     rows = place.sql("SELECT LOWER(variable_name) FROM performance_schema.variables_metadata WHERE variable_scope='SESSION'")
     assert len(rows) > 130
     assert without_place({str(name) for (name,) in rows}, ServerKind(mariadb=False, version=(9, 7, 0))) == set()
 
 
-def test_r36_a_variable_has_one_place() -> None:
+def test_r33_a_variable_has_one_place() -> None:
     """A variable that is set has no reason not to be."""
     words = {word for text in NO_EFFECT.values() for word in text.split() if "\\" not in word}
     both = placed(ServerKind(mariadb=False, version=(9, 7, 0))) & placed(ServerKind(mariadb=True, version=(11, 8, 0)))

@@ -73,7 +73,7 @@ def changed() -> list[str]:
 
 
 def asked(column: str, kind: str) -> str:
-    """Return how the server is asked for a column."""
+    """Return the expression that reads a column from the server."""
     return BYTES.format(column) if kind.startswith("vector") else column
 
 

@@ -17,8 +17,6 @@ from paraply.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply._native import StopCondition
-
 _DIRECTORY = Path(tempfile.mkdtemp(prefix="paraply-fake-logs-"))
 atexit.register(shutil.rmtree, _DIRECTORY, ignore_errors=True)
 LOG = str(_DIRECTORY / "binlog.000001")
@@ -156,6 +154,13 @@ class ReaderStop:
     gtid: str | None
     committed_at: int | None
     included: bool
+
+
+class StopCondition:
+    """Condition at which a reader ends, of which these logs need the time."""
+
+    def __init__(self, *, time: int | None = None, **_: Any) -> None:
+        self.time = time
 
 
 class LogReader:
@@ -401,7 +406,7 @@ def native_module() -> types.ModuleType:
     module = types.ModuleType("paraply._native")
     module.log_head = log_head  # type: ignore[attr-defined]
     module.look_ahead = look_ahead  # type: ignore[attr-defined]
-    for part in (GtidSet, Catalog, LogReader, Planner, Block, Transaction, TableFilter):
+    for part in (GtidSet, Catalog, LogReader, Planner, Block, StopCondition, Transaction, TableFilter):
         setattr(module, part.__name__, part)
     return module
 

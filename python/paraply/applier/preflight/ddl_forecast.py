@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paraply.applier.selection.unreadable import decode_or_advise
 from paraply.errors import LogNotUnderstood, ParaplyError
+from paraply.logs.statement_text import decode_or_advise
 from paraply.schema.advance import advance
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, TruncateTable, Unknown
 from paraply.targets.ddl_answer import name_way_on

@@ -12,10 +12,9 @@ from paraply.applier.preflight.inspect import contained_in_schema, forecast_sche
 from paraply.applier.selection.filters import consequences
 from paraply.applier.selection.skip import skip_result
 from paraply.applier.selection.stop_result import stop_place
-from paraply.applier.selection.unreadable import decode_or_advise
 from paraply.errors import LogError, LogNotUnderstood, ParaplyError
 from paraply.logs.skipping import Skipping
-from paraply.logs.statement_text import decode_logged, hide_passwords
+from paraply.logs.statement_text import decode_logged, decode_or_advise, hide_passwords
 from paraply.logs.stop_point import StopPlace, moment_text
 
 if TYPE_CHECKING:

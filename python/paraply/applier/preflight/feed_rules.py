@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from paraply.applier.preflight.inspect import contained_in_schema
 from paraply.applier.schedule.early_rows import may_have_early_rows
 from paraply.applier.selection.skip import SkippedXa, XaPart
-from paraply.applier.selection.unreadable import decode_or_advise
 from paraply.logs.feed import FeedRules
 from paraply.logs.skipping import Skipping
+from paraply.logs.statement_text import decode_or_advise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from paraply.applier.selection.unreadable import decode_or_advise
 from paraply.errors import LogNotUnderstood, UsageError
-from paraply.logs.statement_text import statement_start
+from paraply.logs.statement_text import decode_or_advise, statement_start
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.parse import parse, touched_table
 from paraply.schema.ddl.rules import Rules

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Literal, cast
 
-from paraply.applier.selection.unreadable import name_skip
 from paraply.errors import LogNotUnderstood, UsageError
-from paraply.logs.statement_text import read_statement_text, statement_start
+from paraply.logs.statement_text import name_skip, read_statement_text, statement_start
 from paraply.schema.ddl.renamed import CannotRename, RenamedStatement, rename_statement
 from paraply.schema.ddl.rules import Rules
 from paraply.schema.model import OWN_DATABASE, SYSTEM_DATABASES

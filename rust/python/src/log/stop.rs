@@ -1,4 +1,4 @@
-//! Where reading of a log ends.
+//! Condition at which reading of a log ends.
 
 use paraply_binlog::read::stop::StopPoint;
 use pyo3::prelude::*;

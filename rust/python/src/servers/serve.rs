@@ -35,7 +35,7 @@ pub struct PyLogServer {
     server: Mutex<Server>,
 }
 
-/// Who may connect to a ``LogServer``, and how.
+/// User that may connect to a ``LogServer``, with TLS and limits of its connections.
 ///
 /// Args:
 ///     user: The one user who may read.

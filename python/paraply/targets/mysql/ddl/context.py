@@ -67,11 +67,10 @@ def reset_statement(server: ServerKind) -> str:
         "character_set_results=utf8mb4", f"collation_connection={_UTF8MB4_GENERAL_CI}", "collation_server=DEFAULT",
         "foreign_key_checks=1", "unique_checks=1", "sql_auto_is_null=0", "auto_increment_increment=DEFAULT",
         "auto_increment_offset=DEFAULT", "explicit_defaults_for_timestamp=DEFAULT",
+        "collation_database=DEFAULT",
     ]  # fmt: skip
     if server.mariadb:
         variables += ["check_constraint_checks=1"]
-    else:
-        variables += ["collation_database=DEFAULT"]
     logged = (*_NUMBERS, "character_set_collations", "sql_if_exists", "system_versioning_insert_history")
     names = [*logged, *unlogged_variables(server)]
     variables += [f"{name}=DEFAULT" for name in names if has_variable(server, name) and f"{name}=DEFAULT" not in variables]
@@ -108,8 +107,7 @@ def context_statements(
         variables.append(f"sql_mode={_sql_mode(statement, context['sql_mode'], server)}")
     if context.get("charset") is not None:
         variables += _charset_variables(statement, context["charset"], collations)
-    if not server.mariadb:
-        variables += _database_collation(statement, collations)
+    variables += _database_collation(statement, collations)
     variables += _default_collations(statement, context.get("character_set_collations") or [], server, collations)
     if context.get("time_zone"):
         variables.append(f"time_zone='{_time_zone(statement, context['time_zone'])}'")
@@ -221,7 +219,7 @@ def _database_collation(statement: Statement, collations: CollationNumbers) -> l
     """Return the setting of ``collation_database``, the default for routines' texts and ``CONVERT TO CHARACTER SET DEFAULT``.
 
     A server logs it only if it is not the collation of the default database, which USE sets. Without a default database it is that of the
-    server. On MariaDB no DDL depends on it (observed on 10.5 to 11.8).
+    server. Of MariaDB, DDL of 10.5 depends on it, and that of 10.11 and 11.8 does not (observed).
     """
     number = statement.context.get("charset_database")
     if number is None and not statement.database and statement.context.get("charset") is not None:
