@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from mariadb_versions import ROW_LOG, mariadb_of_version
+from mariadb_versions import MARIADB_VERSIONS, ROW_LOG, mariadb_of_version
 from server.history_source import with_other_uuid
 from server.replay import SqlPlace, applied, run
 from server.source_log import copy_binlogs
@@ -115,6 +115,50 @@ def test_r33_rows_are_computed_and_checked_as_on_the_source_on_mysql(made: Made,
         mysql_place.empty()
         applied(log, mysql_place.url, *options)
         assert rows_in(mysql_place) == expected, options
+
+
+GLOBALS = {"div_precision_increment": "9", "default_week_format": "3", "block_encryption_mode": "'aes-256-ecb'"}
+COLUMNS = "id INT PRIMARY KEY, a INT, b INT, d DATE, q DECIMAL(12,8) AS (a / b) STORED, v DECIMAL(12,8) AS (b / a) VIRTUAL, KEY (v)"
+COMPUTED = (
+    f"CREATE TABLE shop.t ({COLUMNS}, w INT AS (WEEK(d)) STORED, x VARBINARY(64) AS (AES_ENCRYPT(a, 'k')) STORED)",
+    "INSERT INTO shop.t (id, a, b, d) VALUES (1, 7, 3, '2024-01-03'), (2, 2, 7, '2023-01-01')",
+    "ALTER TABLE shop.t ADD n INT",
+    "INSERT INTO shop.t (id, a, b, d) VALUES (3, 1, 7, '2022-01-01')",
+    "UPDATE shop.t SET a = 11 WHERE id = 2",
+)
+
+
+@pytest.mark.mysql
+def test_r33_the_targets_globals_change_no_generated_column_on_mysql(mysql_place: SqlPlace, tmp_path: Path) -> None:
+    in_one_session(mysql_place, COMPUTED)
+    rows = rows_in(mysql_place)
+    (log,) = copy_binlogs(mysql_place.url, tmp_path)
+    other = with_other_uuid(log, log)
+    try:
+        mysql_place.sql(*(f"SET GLOBAL {name}={value}" for name, value in GLOBALS.items()))
+        for options in OPTIONS:
+            mysql_place.empty()
+            applied(other, mysql_place.url, *options)
+            mysql_place.sql(*(f"SET GLOBAL {name}=DEFAULT" for name in GLOBALS))
+            assert rows_in(mysql_place) == rows, options
+            mysql_place.sql(*(f"SET GLOBAL {name}={value}" for name, value in GLOBALS.items()))
+    finally:
+        mysql_place.sql(*(f"SET GLOBAL {name}=DEFAULT" for name in GLOBALS))
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("version", MARIADB_VERSIONS)
+def test_r33_the_targets_globals_change_no_generated_column_on_mariadb(tmp_path: Path, version: str) -> None:
+    statements = [f"CREATE TABLE shop.t ({COLUMNS}, w INT AS (WEEK(d)) VIRTUAL)", *COMPUTED[1:]]
+    with mariadb_of_version(version, [*ROW_LOG]) as source, mariadb_of_version(version, [*ROW_LOG, "--server-id=2"]) as target:
+        source.sql("CREATE DATABASE shop", *statements)
+        log = Path(shutil.copy(source.data / str(source.sql("SHOW BINARY LOGS")[-1][0]), tmp_path))
+        has = [name for name in GLOBALS if source.sql(f"SHOW VARIABLES LIKE '{name}'")]
+        target.sql(*(f"SET GLOBAL {name}={GLOBALS[name]}" for name in has))
+        applied(log, target.url)
+        reads = [*(f"SET SESSION {name}=DEFAULT" for name in has), "SELECT * FROM shop.t ORDER BY id"]
+        target.sql(*(f"SET GLOBAL {name}=DEFAULT" for name in has))
+        assert target.sql(*reads) == source.sql(*reads)
 
 
 @pytest.fixture

@@ -80,7 +80,16 @@ class Connection(Protocol):
 
 #: From MariaDB 10.3 on.
 _IDLE = "idle_transaction_timeout=0, idle_write_transaction_timeout=0, idle_readonly_transaction_timeout=0"
+#: Variables of expressions that no log holds, at the servers' defaults: generated columns are computed again with them.
+EXPRESSION_VARIABLES = {
+    "default_week_format": "0",
+    "div_precision_increment": "4",
+    "block_encryption_mode": "'aes-128-ecb'",
+    "default_regex_flags": "''",
+}
+_WEEK, _DIGITS, _MODE, _REGEX = (f"{name}={value}" for name, value in EXPRESSION_VARIABLES.items())
 _SETTLED = (
+    f"SET SESSION {_WEEK}, {_DIGITS} /*!50700 , {_MODE} */ /*M!110201 , {_MODE} */ /*M!100011 , {_REGEX} */",
     "SET SESSION autocommit=1, completion_type='NO_CHAIN', sql_select_limit=18446744073709551615, sql_big_selects=1, sql_safe_updates=0",
     "SET SESSION sql_quote_show_create=1, sql_auto_is_null=0 /*!50708 , max_execution_time=0 */ /*M!100100 , max_statement_time=0 */",
     "SET SESSION max_sort_length=1024 /*!80030 , show_gipk_in_create_table_and_information_schema=1 */",

@@ -12,7 +12,7 @@ from paraply.targets.ddl_answer import BY_HAND
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.session_defaults import dropped_modes, has_variable, is_time_zone, known_modes, unlogged_variables
 from paraply.targets.mysql.server_version import ServerKind
-from paraply.targets.mysql.sql import identifier
+from paraply.targets.mysql.sql import EXPRESSION_VARIABLES, identifier
 
 if TYPE_CHECKING:
     from paraply._native import Format, Statement
@@ -73,7 +73,8 @@ def reset_statement(server: ServerKind) -> str:
         variables += ["check_constraint_checks=1"]
     logged = (*_NUMBERS, "character_set_collations", "sql_if_exists", "system_versioning_insert_history")
     names = [*logged, *unlogged_variables(server)]
-    variables += [f"{name}=DEFAULT" for name in names if has_variable(server, name) and f"{name}=DEFAULT" not in variables]
+    named = {name for name in names if has_variable(server, name)} - EXPRESSION_VARIABLES.keys()  # a session has these from its beginning
+    variables += [f"{name}=DEFAULT" for name in sorted(named) if f"{name}=DEFAULT" not in variables]
     return "SET " + ", ".join(variables)
 
 

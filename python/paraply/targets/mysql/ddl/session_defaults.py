@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from paraply.targets.mysql.sql import EXPRESSION_VARIABLES
+
 if TYPE_CHECKING:
     from paraply.targets.mysql.server_version import ServerKind
 
@@ -65,14 +67,10 @@ def unlogged_variables(server: ServerKind) -> dict[str, str]:
     Two values are not the defaults, because every logged statement has succeeded on the source: ``system_versioning_alter_history`` and
     ``innodb_strict_mode``, without which InnoDB ignores an option that does not fit instead of refusing the statement.
     """
-    values = {
-        "default_week_format": "0",
-        "div_precision_increment": "4",
-        "block_encryption_mode": "'aes-128-ecb'",
+    values = EXPRESSION_VARIABLES | {
         "sql_generate_invisible_primary_key": "0",
         "restrict_fk_on_non_standard_key": "0",
         "old_mode": "'UTF8_IS_UTF8MB3'" if server.version >= _OLD_MODE_NAMES_UTF8 else "''",
-        "default_regex_flags": "''",
         "system_versioning_alter_history": "KEEP",
         "default_storage_engine": "InnoDB",
         "innodb_strict_mode": "0",
