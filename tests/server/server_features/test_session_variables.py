@@ -21,7 +21,7 @@ NO_EFFECT: dict[str, str] = {
     "other names or parts of variables that are set": """
         storage_engine tx_isolation tx_read_only character_set_connection character_set_server identity
         slow_query_log long_query_time pseudo_slave_mode old_alter_table tmp_memory_table_size wsrep_causal_reads""",
-    "set by USE; from the log on MySQL, and no DDL of MariaDB depends on it": "character_set_database collation_database",
+    "set by USE": "character_set_database",
     "parts of SET NAMES and SET TRANSACTION, which each session runs": "transaction_isolation transaction_read_only",
     "the target's own binlog, GTIDs and replication": """
         binlog_\\w+ gtid_domain_id gtid_owned group_replication_consistency server_id default_master_connection max_relay_log_size
