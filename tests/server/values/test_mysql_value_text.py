@@ -32,11 +32,11 @@ def test_text_in_every_character_set_is_shown_as_mysql_shows_it(tmp_path: Path) 
 
 def test_typed_values_of_a_column_that_is_renamed_later(mysql_place: SqlPlace, tmp_path: Path) -> None:
     mysql_place.sql(
-        "CREATE DATABASE d", "USE d", "CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY, de DECIMAL(20,6), b1 BIT(1))",
+        "CREATE DATABASE shop", "USE shop", "CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY, de DECIMAL(20,6), b1 BIT(1))",
         "INSERT INTO t VALUES (18446744073709551615, -1.5, b'1'), (5, 2, b'0')",
         "ALTER TABLE t ADD extra VARCHAR(10) DEFAULT 'q', DROP b1, RENAME COLUMN de TO amount", "UPDATE t SET id=55 WHERE id=5",
     )  # fmt: skip
-    changes = rows(copy_binlogs(mysql_place.url, tmp_path)[0], tables=["d.t"], values="typed").read_all().to_pylist()
+    changes = rows(copy_binlogs(mysql_place.url, tmp_path)[0], tables=["shop.t"], values="typed").read_all().to_pylist()
     found = [(change["operation"], change["before"], change["after"]) for change in changes]
     greatest = {"id": 18446744073709551615, "amount": Decimal("-1.5"), "extra": "q"}
     old, new = ({"id": number, "amount": Decimal(2), "extra": "q"} for number in (5, 55))
