@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Final, Self, final
 
 import pyarrow as pa
 
@@ -333,6 +333,9 @@ def collation_class(name: str, mariadb: bool | None = None) -> str:
     Raises:
         UsageError: The collation does not exist.
     """
+
+NO_TEXT: Final[str]
+"""Begin of a label of ENUM or SET that is no text, or has a NUL character; the hexadecimal digits of its bytes follow."""
 
 def decode_text(charset: str, value: bytes) -> str | None:
     """Return the text of bytes in one of the servers' character sets; None if the bytes are not valid in it.

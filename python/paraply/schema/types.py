@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from paraply._native import decode_text
+from paraply._native import NO_TEXT, decode_text
 from paraply.errors import UsageError
 from paraply.schema.collations import CLIENT_CODECS, canonical_charset, canonical_collation
 from paraply.schema.ddl.cursor import Cursor
@@ -12,7 +12,7 @@ from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.literals import read_bytes, read_string, to_charset
 from paraply.schema.ddl.rules import MODE_MAXDB, MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
 
-__all__ = ["NO_TEXT", "TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
+__all__ = ["TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
 
 SYNONYMS = {
     "INT1": "tinyint", "INT2": "smallint", "INT3": "mediumint", "MIDDLEINT": "mediumint", "INT4": "int", "INTEGER": "int",
@@ -30,8 +30,6 @@ MARIADB_ONLY = {"uuid", "inet4", "inet6"}
 KNOWN = INTEGERS | CHARACTER | BINARY | TIMES | SPATIAL | OTHER
 CAPACITY = {"tiny": 255, "": 65535, "medium": 16777215, "long": 4294967295}
 IN_BINARY = {"char": "binary", "varchar": "varbinary"}
-NO_TEXT = "\uffff0x"
-"""Begin of a label that is no text; U+FFFF is no character of Unicode."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,8 @@ mod _native {
     #[pymodule_export]
     use crate::rows::catalog::PyCatalog;
     #[pymodule_export]
+    const NO_TEXT: &str = paraply_core::schema::NO_TEXT;
+    #[pymodule_export]
     use crate::rows::charset::decode_text;
     #[pymodule_export]
     use crate::rows::decoder::{PyRowDecoder, row_schema};

@@ -6,9 +6,10 @@ import re
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from paraply._native import NO_TEXT
 from paraply.analysis.carried.conversion import FRACTIONS, INTEGERS, NotKnown, Value, is_text
 from paraply.analysis.dates import is_in_calendar
-from paraply.schema.types import BINARY, NO_TEXT
+from paraply.schema.types import BINARY
 
 if TYPE_CHECKING:
     from paraply.schema.model import Column

@@ -11,10 +11,9 @@ from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from paraply._native import decode_text
+from paraply._native import NO_TEXT, decode_text
 from paraply.logs.client_charset import client_charset
 from paraply.schema.ddl.literals import CODECS
-from paraply.schema.types import NO_TEXT
 from paraply.targets.postgres.types import CHARSETS, ColumnMapping, quote_literal
 
 if TYPE_CHECKING:
