@@ -22,7 +22,9 @@ def stub_classes() -> dict[str, ast.ClassDef]:
 
 def stub_names() -> set[str]:
     tree = ast.parse(STUB.read_text(encoding="utf-8"))
-    return {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")}
+    defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    constants = {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+    return {name for name in defined | constants if not name.startswith("_")}
 
 
 def own_members(kind: type) -> set[str]:

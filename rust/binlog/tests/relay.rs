@@ -195,6 +195,49 @@ fn a_first_file_that_a_crash_left_unnamed_is_begun_anew() {
 }
 
 #[test]
+fn a_next_file_that_a_crash_left_unnamed_stays_the_same_file() {
+    let folder = Folder::new();
+    let mut writer = folder.open(LARGE);
+    append(&mut writer, &source(1, 2));
+    let index = folder.0.join("relay-bin.index");
+    let before = std::fs::read(&index).unwrap();
+    writer.flush().unwrap();
+    drop(writer);
+    // As if killed between creating the file and naming it in the index; another process has opened it.
+    std::fs::write(&index, before).unwrap();
+    let path = folder.0.join("relay-bin.000002");
+    let mut opened = std::fs::File::open(&path).unwrap();
+    let first = std::fs::read(folder.0.join("relay-bin.000001")).unwrap();
+    let mut writer = folder.open(LARGE);
+    append(&mut writer, &source(3, 2));
+    assert_eq!(read_now(&writer), [1, 2, 3, 4]);
+    let mut seen = Vec::new();
+    std::io::Read::read_to_end(&mut opened, &mut seen).unwrap();
+    assert_eq!(seen, std::fs::read(&path).unwrap());
+    assert_eq!(std::fs::read(folder.0.join("relay-bin.000001")).unwrap(), first);
+}
+
+#[test]
+fn nothing_follows_the_name_of_the_next_file() {
+    let folder = Folder::new();
+    let mut writer = folder.open(LARGE);
+    append(&mut writer, &source(1, 2));
+    let index = folder.0.join("relay-bin.index");
+    let before = std::fs::read(&index).unwrap();
+    writer.flush().unwrap();
+    drop(writer);
+    // As if killed before the next file was created.
+    std::fs::write(&index, before).unwrap();
+    std::fs::remove_file(folder.0.join("relay-bin.000002")).unwrap();
+    let first = std::fs::read(folder.0.join("relay-bin.000001")).unwrap();
+    let mut writer = folder.open(LARGE);
+    append(&mut writer, &source(3, 2));
+    assert_eq!(read_now(&writer), [1, 2, 3, 4]);
+    assert_eq!(std::fs::read(folder.0.join("relay-bin.000001")).unwrap(), first);
+    assert_eq!(files(&folder.0), ["relay-bin.000001", "relay-bin.000002"]);
+}
+
+#[test]
 fn files_rotate_by_size_and_applied_ones_go() {
     let folder = Folder::new();
     let mut writer = folder.open(2000);

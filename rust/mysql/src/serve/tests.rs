@@ -21,10 +21,10 @@ use crate::replica::{ReplicaConnection, SourceEvents as _};
 const UUID: &str = "11111111-1111-1111-1111-111111111111";
 
 /// A folder that is removed at the end.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("paraply-serve-{name}-{}", std::process::id()));
         drop(fs::remove_dir_all(&path));
         fs::create_dir_all(&path).unwrap();
@@ -39,7 +39,7 @@ impl Drop for Folder {
 }
 
 /// Returns the start of a log.
-fn log_head() -> Vec<u8> {
+pub(super) fn log_head() -> Vec<u8> {
     let mut log = b"\xfebin".to_vec();
     log.extend(mysql_format("9.7.0", 1, 0).unwrap());
     let offset = Some(log.len() as u64);
@@ -49,7 +49,7 @@ fn log_head() -> Vec<u8> {
 }
 
 /// Appends a transaction with one statement.
-fn append(log: &mut Vec<u8>, number: u64) {
+pub(super) fn append(log: &mut Vec<u8>, number: u64) {
     let gtid = format!("{UUID}:{number}").parse().unwrap();
     let number = number as i64;
     let head =
@@ -65,7 +65,7 @@ fn append(log: &mut Vec<u8>, number: u64) {
     }
 }
 
-fn write_log(path: &Path, transactions: u64) -> Vec<u8> {
+pub(super) fn write_log(path: &Path, transactions: u64) -> Vec<u8> {
     let mut log = log_head();
     (1..=transactions).for_each(|number| append(&mut log, number));
     fs::write(path, &log).unwrap();

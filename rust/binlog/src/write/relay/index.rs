@@ -18,7 +18,10 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Reads the index, or begins one; files that it does not name are leftovers of a crash and removed.
+    /// Reads the index, or begins one.
+    ///
+    /// Of files that it does not name, the next one was begun before a crash: it is named now, because another process may
+    /// have read its head. All others are leftovers, and removed.
     pub(crate) fn open(files: Arc<dyn LogFiles>, folder: &Path, stem: &str) -> Result<Self, RelayError> {
         files.create_folder(folder).map_err(|error| RelayError::write(folder, error))?;
         let mut index = Self { files, folder: folder.to_owned(), stem: stem.to_owned(), numbers: Vec::new() };
@@ -33,6 +36,10 @@ impl Index {
                 return Err(RelayError::inconsistent(folder, message));
             }
             Err(error) => return Err(RelayError::write(&path, error)),
+        }
+        let begun = index.numbers.last().map_or(1, |last| last + 1);
+        if found.contains(&begun) {
+            index.replace(index.numbers.iter().copied().chain([begun]).collect())?;
         }
         for number in found {
             if !index.numbers.contains(&number) {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::LogError;
-use crate::event::types;
+use crate::event::{flags, types};
 use crate::read::file::EventReader;
 use crate::transaction::Format;
 use crate::write::relay::boundary::Step;
@@ -30,6 +30,8 @@ pub(crate) struct Whole {
     pub(crate) format: Arc<Format>,
     pub(crate) tracker: Tracker,
     pub(crate) end: u64,
+    /// True if the file names the next one: nothing is written after that.
+    pub(crate) rotated: bool,
     pub(crate) cut: Option<Cut>,
 }
 
@@ -57,7 +59,7 @@ fn walk(path: &Path) -> Result<Option<(Whole, String)>, RelayError> {
     let name = Arc::clone(events.name());
     let mut found: Option<(Arc<Format>, u64)> = None;
     let mut tracker = Tracker::default();
-    let mut head_is_whole = false;
+    let (mut head_is_whole, mut rotated) = (false, false);
     let reason = loop {
         let event = match events.next_event() {
             Ok(Some(event)) => event,
@@ -73,11 +75,12 @@ fn walk(path: &Path) -> Result<Option<(Whole, String)>, RelayError> {
         }
         // The head ends with the set that was received before.
         head_is_whole |= matches!(event.header.type_code, types::PREVIOUS_GTIDS | types::MARIADB_GTID_LIST);
+        rotated = event.header.type_code == types::ROTATE && event.header.has(flags::RELAY_LOG);
         if head_is_whole {
             found = Some((Arc::clone(event.format), event.end_offset));
         }
     };
     tracker.reset();
     tracker.received.transactions = 0;
-    Ok(found.map(|(format, end)| (Whole { format, tracker, end, cut: None }, reason)))
+    Ok(found.map(|(format, end)| (Whole { format, tracker, end, rotated, cut: None }, reason)))
 }

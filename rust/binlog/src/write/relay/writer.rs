@@ -98,7 +98,7 @@ impl RelayWriter {
             tracker.received.relay_position = last.extent().0;
         }
         let current = match (&whole, live.last()) {
-            (Some(whole), Some(live)) => Some(Current::reopen(files.as_ref(), live, whole.end)?),
+            (Some(whole), Some(live)) if !whole.rotated => Some(Current::reopen(files.as_ref(), live, whole.end)?),
             _ => None,
         };
         let shared = Arc::new(Shared::new(live, tracker.received.clone()));

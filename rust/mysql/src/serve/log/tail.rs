@@ -27,7 +27,8 @@ pub(in crate::serve) struct Tail {
     /// Size of the file at the last look.
     seen: u64,
     looked_at: Instant,
-    took: Duration,
+    /// Time of the last look, if it found no whole transaction.
+    pub(super) took: Duration,
 }
 
 impl Tail {
@@ -62,6 +63,11 @@ impl Tail {
             files.publish(&self.file, self.place.offset);
         }
         Ok(self.place.offset > before)
+    }
+
+    /// Returns true if everything of the file was looked at, or it is gone.
+    pub(in crate::serve) fn is_at_end(&self) -> bool {
+        std::fs::metadata(&self.file.path).is_ok_and(|data| data.len() == self.seen) || !self.file.path.exists()
     }
 
     fn read(&mut self, size: u64, files: &Files) -> Result<(), LogError> {

@@ -90,13 +90,15 @@ impl Watcher {
         if !closed && self.quiet < QUIET_LOOKS && !self.tail.file().relay_log {
             return false;
         }
-        // Its first events may not have been written yet.
+        // Its first events may not have been written yet. A file without a transaction may go again: after a crash, a server
+        // or a receiver removes one that its index does not name.
         let Ok(head) = read_head(&path) else { return false };
-        if head.previous_gtids.is_none() && head.first.is_none() {
+        if head.first.is_none() && head.closing == Closing::Open {
             return false;
         }
-        // Whatever was written before the next file was begun is seen now.
+        // Whatever was written before the next file was begun is seen now, or by a later look.
         match self.tail.advance(&self.files) {
+            Ok(false) if !self.tail.is_at_end() => return false,
             Ok(false) => {}
             Ok(true) => return true,
             Err(error) => {
@@ -132,5 +134,53 @@ fn split_name(path: &Path) -> (String, Option<u64>) {
             (stem.to_owned(), digits.parse().ok())
         }
         _ => (name, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::serve::tests::{Folder, append, log_head, write_log};
+
+    #[test]
+    fn a_file_that_has_no_transaction_yet_may_be_made_again() {
+        let folder = Folder::new("again");
+        let paths = [folder.0.join("binlog.000001"), folder.0.join("binlog.000002")];
+        write_log(&paths[0], 3);
+        let (mut watcher, files) = Watcher::open(&paths[..1], true, false).unwrap();
+        watcher.quiet = QUIET_LOOKS;
+        let mut next = log_head();
+        std::fs::write(&paths[1], &next).unwrap();
+        assert!(!watcher.look(true));
+        std::fs::remove_file(&paths[1]).unwrap();
+        append(&mut next, 4);
+        std::fs::write(&paths[1], &next).unwrap();
+        assert!(watcher.look(true) && watcher.look(true));
+        assert_eq!(files.list()[1].published().0, next.len() as u64);
+    }
+
+    #[test]
+    fn a_file_is_not_left_before_everything_of_it_was_looked_at() {
+        let folder = Folder::new("unseen");
+        let paths = [folder.0.join("binlog.000001"), folder.0.join("binlog.000002")];
+        let mut log = write_log(&paths[0], 3);
+        let (mut watcher, files) = Watcher::open(&paths[..1], true, false).unwrap();
+        // As after a look at much of a large transaction: the next one is put off.
+        (watcher.tail.took, watcher.quiet) = (Duration::from_secs(3600), QUIET_LOOKS);
+        append(&mut log, 4);
+        std::fs::write(&paths[0], &log).unwrap();
+        let mut next = log_head();
+        append(&mut next, 5);
+        std::fs::write(&paths[1], &next).unwrap();
+        assert!(!watcher.look(true));
+        assert_eq!(files.list().len(), 1);
+        watcher.tail.took = Duration::ZERO;
+        assert!(watcher.look(true));
+        watcher.quiet = QUIET_LOOKS;
+        assert!(watcher.look(true));
+        assert_eq!(files.list()[0].published(), (log.len() as u64, true));
+        assert_eq!(files.list().len(), 2);
     }
 }
