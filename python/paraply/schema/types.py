@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from paraply._native import NO_TEXT, decode_text
@@ -12,7 +13,7 @@ from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.literals import read_bytes, read_string, to_charset
 from paraply.schema.ddl.rules import MODE_MAXDB, MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
 
-__all__ = ["TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
+__all__ = ["SURROGATES", "TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
 
 SYNONYMS = {
     "INT1": "tinyint", "INT2": "smallint", "INT3": "mediumint", "MIDDLEINT": "mediumint", "INT4": "int", "INTEGER": "int",
@@ -29,6 +30,8 @@ OTHER = {"float", "double", "real", "decimal", "bit", "year", "date", "json", "v
 MARIADB_ONLY = {"uuid", "inet4", "inet6"}
 KNOWN = INTEGERS | CHARACTER | BINARY | TIMES | SPATIAL | OTHER
 CAPACITY = {"tiny": 255, "": 65535, "medium": 16777215, "long": 4294967295}
+SURROGATES = re.compile("[\udc80-\udcff]")
+"""Bytes of a dump that are no UTF-8."""
 IN_BINARY = {"char": "binary", "varchar": "varbinary"}
 
 
@@ -173,15 +176,23 @@ def _text_of(label: str | bytes, charset: str | None) -> str:
     Raises:
         DdlSyntaxError: The label is bytes of a character set that is not supported here, or text that it may not have.
     """
-    text = to_charset(label, charset) if isinstance(label, str) else _decoded(label, charset)
+    text = _decoded(label, charset)
     if text is None or "\0" in text:
-        value = label if isinstance(label, bytes) else label.encode(CLIENT_CODECS.get(charset or "", "utf-8"))
-        return NO_TEXT + value.rstrip(b" ").hex().upper()
+        return NO_TEXT + _bytes_of(label, text, charset).rstrip(b" ").hex().upper()
     return text
 
 
-def _decoded(label: bytes, charset: str | None) -> str | None:
-    """Return bytes as text without trailing spaces; None if they are no text."""
+def _bytes_of(label: str | bytes, text: str | None, charset: str | None) -> bytes:
+    """Return the bytes of a label in the column's character set; those of a dump where it is no text."""
+    if isinstance(label, bytes):
+        return label
+    return label.encode("utf-8", "surrogateescape") if text is None else text.encode(CLIENT_CODECS.get(charset or "", "utf-8"))
+
+
+def _decoded(label: str | bytes, charset: str | None) -> str | None:
+    """Return a label as text, of bytes without trailing spaces; None if it is no text."""
+    if isinstance(label, str):
+        return None if SURROGATES.search(label) else to_charset(label, charset)
     try:
         text = decode_text(charset or "", label)
     except UsageError:

@@ -194,20 +194,23 @@ fn a_first_file_that_a_crash_left_unnamed_is_begun_anew() {
     assert_eq!(read_now(&writer), [1]);
 }
 
-#[test]
-fn a_next_file_that_a_crash_left_unnamed_stays_the_same_file() {
-    let folder = Folder::new();
+/// Leaves two files as a kill does before the second one is named in the index; returns the first one's content.
+fn killed_while_the_second_file_is_begun(folder: &Folder) -> Vec<u8> {
     let mut writer = folder.open(LARGE);
     append(&mut writer, &source(1, 2));
     let index = folder.0.join("relay-bin.index");
     let before = std::fs::read(&index).unwrap();
     writer.flush().unwrap();
-    drop(writer);
-    // As if killed between creating the file and naming it in the index; another process has opened it.
     std::fs::write(&index, before).unwrap();
+    std::fs::read(folder.0.join("relay-bin.000001")).unwrap()
+}
+
+#[test]
+fn a_next_file_that_a_crash_left_unnamed_stays_the_same_file() {
+    let folder = Folder::new();
+    let first = killed_while_the_second_file_is_begun(&folder);
     let path = folder.0.join("relay-bin.000002");
-    let mut opened = std::fs::File::open(&path).unwrap();
-    let first = std::fs::read(folder.0.join("relay-bin.000001")).unwrap();
+    let mut opened = std::fs::File::open(&path).unwrap(); // as another process may have
     let mut writer = folder.open(LARGE);
     append(&mut writer, &source(3, 2));
     assert_eq!(read_now(&writer), [1, 2, 3, 4]);
@@ -220,16 +223,8 @@ fn a_next_file_that_a_crash_left_unnamed_stays_the_same_file() {
 #[test]
 fn nothing_follows_the_name_of_the_next_file() {
     let folder = Folder::new();
-    let mut writer = folder.open(LARGE);
-    append(&mut writer, &source(1, 2));
-    let index = folder.0.join("relay-bin.index");
-    let before = std::fs::read(&index).unwrap();
-    writer.flush().unwrap();
-    drop(writer);
-    // As if killed before the next file was created.
-    std::fs::write(&index, before).unwrap();
+    let first = killed_while_the_second_file_is_begun(&folder);
     std::fs::remove_file(folder.0.join("relay-bin.000002")).unwrap();
-    let first = std::fs::read(folder.0.join("relay-bin.000001")).unwrap();
     let mut writer = folder.open(LARGE);
     append(&mut writer, &source(3, 2));
     assert_eq!(read_now(&writer), [1, 2, 3, 4]);

@@ -236,23 +236,33 @@ def test_r24_few_transactions_are_tried_again_on_mysql(tmp_path: Path, load: Loa
     place.close()
 
 
-@pytest.fixture(params=["mariadb", "mysql", "postgres"])
-def applies(request: pytest.FixtureRequest, mariadb: Place) -> Iterator[tuple[Place, Callable[..., float]]]:
-    """The source of a log, and what applies it into a target: the source's own server, or a PostgreSQL."""
-    if request.param == "mariadb":
-        yield mariadb, mariadb.apply
-    elif request.param == "mysql":
-        place = Place(mysql_url(), mysql_data())
-        yield place, place.apply
+@pytest.fixture(scope="module")
+def newest_mariadb() -> Iterator[Place]:
+    with mariadb_of_version("11.8", [*ROW_LOG, *QUICK]) as server:
+        place = Place(server.url, server.data)
+        yield place
         place.close()
-    else:
+
+
+@pytest.fixture(params=["mariadb", "mariadb-11.8", "mysql", "mysql-preserve", "postgres"])
+def applies(request: pytest.FixtureRequest) -> Iterator[tuple[Place, Callable[..., float]]]:
+    """The source of a log, and what applies it into a target: the source's own server, or a PostgreSQL."""
+    if request.param == "postgres":
         target = request.getfixturevalue("postgres_place")
 
         def apply(log: Path, *options: str) -> float:
             target.empty()
             return seconds_of_apply(log, target.url, *options)
 
-        yield mariadb, apply
+        yield request.getfixturevalue("mariadb"), apply
+    elif request.param.startswith("mysql"):
+        place = Place(mysql_url(), mysql_data())
+        gtid = ["--gtid", "preserve"] if request.param == "mysql-preserve" else []
+        yield place, lambda log, *options: place.apply(log, *gtid, *options)
+        place.close()
+    else:
+        place = request.getfixturevalue("newest_mariadb" if request.param == "mariadb-11.8" else "mariadb")
+        yield place, place.apply
 
 
 @pytest.mark.mariadb

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from paraply._native import NO_TEXT
 from paraply.errors import UsageError
 from paraply.schema.readers import dump
 from paraply.schema.readers.dump import read_dump, split_statements
@@ -84,3 +85,27 @@ def test_a_dump_that_names_no_database_says_how_to_make_one_that_does(tmp_path: 
     path.write_text(f"{drop}CREATE TABLE `t` (a INT);\n")
     with pytest.raises(UsageError, match=r"no database for table t.*dump with --databases NAME"):
         read_dump(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"CREATE TABLE d.t (a INT, `\xf5` INT)", b"CREATE TABLE d.`\xf5` (a INT)", b"CREATE TABLE d.t (a VARCHAR(5) DEFAULT '\xf5')",
+     b"CREATE DATABASE `\xf5`; USE `\xf5`; CREATE TABLE t (a INT)", b"CREATE TABLE d.t (a INT); ALTER TABLE d.t ADD \xf5 INT"],
+)  # fmt: skip
+def test_names_and_defaults_that_are_no_utf8_are_refused(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "dump.sql"
+    path.write_bytes(text + b";\n")
+    with pytest.raises(UsageError, match=r"not UTF-8: .*dump with --default-character-set=utf8mb4") as raised:
+        read_dump(path)
+    assert raised.value.file == str(path)
+
+
+def test_other_bytes_that_are_no_utf8_do_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "dump.sql"
+    path.write_bytes(
+        b"USE d; CREATE TABLE t (a INT COMMENT '\xf5', b ENUM('\xf5\0', 'y') CHARSET utf8mb4,"
+        b" c ENUM('\xe4', '\xc3\xa4', '\0\xe4\xb8\xad') CHARSET latin1);"
+        b"INSERT INTO t VALUES (1, 'y', '\xf5'); CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET @a = '\xf5';\n"
+    )
+    (table,) = read_dump(path)
+    assert [column.labels for column in table.columns] == [(), (f"{NO_TEXT}F500", "y"), (f"{NO_TEXT}E4", "ä", f"{NO_TEXT}003F")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,6 +14,7 @@ from paraply.schema.ddl.change import Unknown
 from paraply.schema.ddl.cursor import Cursor
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.rules import Rules
+from paraply.schema.types import SURROGATES
 
 __all__ = ["read_dump", "split_statements"]
 
@@ -247,7 +248,15 @@ class _Reader:
             self.database = cursor.name()
             return
         changes = advance(self.catalog, statement, self.database, self.context, mariadb=self.mariadb, version=self.version)
+        if SURROGATES.search(statement + self.database):
+            self._expect_text(statement, changes)
         for change in changes:
             if isinstance(change, Unknown) and (change.everything or any(not database for database, _ in change.tables)):
                 advice = "" if self.database else "; no USE names a database before it: dump with --databases NAME"
                 raise UsageError(f"a statement of the dump is not understood: {change.reason}: {statement[:60]!r}{advice}")
+
+    def _expect_text(self, statement: str, changes: Iterable[object]) -> None:
+        """Raise UsageError if a name or a default of a table is not UTF-8: the log has another one. Triggers may be in any encoding."""
+        if any("\\udc" in repr(change) for change in changes if not isinstance(change, Unknown)):
+            begin = statement[:60].encode("utf-8", "surrogateescape")
+            raise UsageError(f"the dump is not UTF-8: {begin!r}; dump with --default-character-set=utf8mb4")
