@@ -89,16 +89,14 @@ class Applier:
             with policies and in GTID modes that cannot merge.
         gtid: ``auto``, ``record``, ``preserve`` or ``none`` (R26).
         channel: Name under which the progress is kept.
-        schema: Definitions at the log's start, or after the transactions of ``start_after``, or the path of a dump with them; else they
-            are read from a target of the same family, else they are taken from the log.
+        schema: Definitions at the log's start or after ``start_after``, or a dump's path; else a target's of the family, else the log's.
         start_after: GTID set of transactions that the target already holds.
         allow_nontransactional: Accept tables of non-transactional engines (R34).
         ddl_decision: ``done`` or ``not-done``: the answer to the question of R25b.
         retries: Retries of one block after temporary errors, or a whole retry policy (R24).
         on_progress: Called about four times a second with the counters, from a thread of the applier (inline: from ``run``).
         filters: Databases and tables to apply; part of the progress's identity (R25).
-        stop_at: A time in RFC 3339 with an offset: stops before the first transaction in log order whose commit time is not earlier.
-            Or a GTID: stops after it.
+        stop_at: A time in RFC 3339 with an offset: stops before the first transaction that is not earlier. Or a GTID: stops after it.
         stop_before: A GTID: stops before it.
         allow_gap: Continue although transactions before the first log are missing in the target.
         timestamp_column: For policy ``unordered``: the column with the time of a row's last change; the last writer wins.
@@ -260,6 +258,10 @@ class Applier:
     def identity(self) -> RunIdentity | None:
         """Return the run's identity, or None before it has begun. May be called from any thread."""
         return None if self._monitor is None else self._monitor.identity
+
+    def paused(self) -> str | None:
+        """Return ``pausing`` while a pause has begun, then ``paused``; None without a pause. May be called from any thread."""
+        return None if self._monitor is None else self._monitor.paused()
 
     def executed(self) -> GtidSet | None:
         """Return the GTIDs that are committed without a gap, or None before the run has begun. May be called from any thread."""

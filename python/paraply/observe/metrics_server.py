@@ -55,6 +55,9 @@ class Watched(Protocol):
     def identity(self) -> RunIdentity | None:
         """Return the run's identity, once it is known."""
 
+    def paused(self) -> str | None:
+        """Return ``pausing`` or ``paused``; None without a pause."""
+
 
 class MetricsServer:
     """Answers to ``/metrics`` (Prometheus, OpenMetrics) and ``/status`` (JSON) from threads of its own, until it is closed.
@@ -139,7 +142,7 @@ def _application(run: Watched, receiver: Callable[[], Mapping[str, Any] | None] 
             identity = run.identity()
             found = receiver() if receiver is not None else None
             received = {"receiver": dict(found)} if found else {}
-            status = None if identity is None else status_object(identity, run.counters()) | received
+            status = None if identity is None else status_object(identity, run.counters()) | {"paused": run.paused()} | received
             return _answer(start, "200 OK", "application/json", json.dumps(status) + "\n")
         if path == "/":
             return _answer(start, "200 OK", _TEXT, "paraply: see /metrics (Prometheus) and /status (JSON)\n")

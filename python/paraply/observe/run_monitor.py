@@ -97,9 +97,9 @@ class RunMonitor:
 
     def status(self) -> dict[str, Any]:
         """Return the run as a JSON object."""
-        return status_object(self.identity, self.counters()) | {"paused": self._paused()} | self._received()
+        return status_object(self.identity, self.counters()) | {"paused": self.paused()} | self._received()
 
-    def _paused(self) -> str | None:
+    def paused(self) -> str | None:
         """Return ``pausing`` while transactions that were handed out are still applied, then ``paused``; None without a pause."""
         if self._gate is None or self._gate.pause is None or self._parts is None:
             return None

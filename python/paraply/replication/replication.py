@@ -194,6 +194,11 @@ class Replication:
         applier = self._applier
         return None if applier is None else applier.identity()
 
+    def paused(self) -> str | None:
+        """Return ``pausing`` while a pause of the apply has begun, then ``paused``; None without a pause. May be called from any thread."""
+        applier = self._applier
+        return None if applier is None else applier.paused()
+
     def receiver(self) -> Mapping[str, Any] | None:
         """Return the receiver's part of the status, or None before it has begun. May be called from any thread."""
         applier = self._applier

@@ -39,6 +39,9 @@ class Run:
     def identity(self) -> RunIdentity:
         return IDENTITY
 
+    def paused(self) -> str:
+        return "pausing"
+
 
 def samples(text: str) -> dict[str, float]:
     """The figures by name and labels; checks the format line by line."""
@@ -106,6 +109,7 @@ def test_the_server_answers_on_loopback_until_it_is_closed() -> None:
         assert text == render_metrics(BUSY, IDENTITY)
         status: dict[str, Any] = json.loads(get(server.url.replace("/metrics", "/status"))[2])
         assert status["coordinator"]["last_processed_transaction"] == "u:2"
+        assert status["paused"] == "pausing"
         with pytest.raises(urllib.error.HTTPError, match="404"):
             get(server.url.replace("/metrics", "/other"))
     with pytest.raises(urllib.error.URLError):
