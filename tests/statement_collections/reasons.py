@@ -22,11 +22,31 @@ EVERY = (READING, *SERVERS, *POSTGRESQL)
 
 #: Public binlog files that are cut off, and where.
 CUT_OFF = {
+    "bug11747416_32228_binlog.000001": "within a row event, after 8,192 bytes",
     "binlog_truncated_event.000001": "within the header of the first event",
     "binlog_truncated_prev_gtid_event.000001": "within the header of the second event",
 }
 #: Public binlog files that are damaged, and how. No other file may be called damaged.
-DAMAGED: dict[str, str] = {}
+DAMAGED = {
+    "binlog_no_fd_event.000001": "its first event is no format description",
+    "ddl_in_transaction.000001": "events are missing: it states other positions",
+    "duplicate_xid.000001": "bytes were changed: the checksum of an event is wrong",
+    "duplicate_xid_ddl.000001": "bytes were changed: the checksum of an event is wrong",
+    "duplicate_xid_xa_commit.000001": "events are missing: it states other positions",
+    "duplicate_xid_xa_prepare.000001": "bytes were changed: the checksum of an event is wrong",
+    "duplicate_xid_xa_rollback.000001": "events are missing: it states other positions",
+    "invalid_row_v2_tag.001": "its only event is of rows, without a transaction",
+    "malformed_xid_xa_commit.000001": "bytes were changed: the checksum of an event is wrong",
+    "malformed_xid_xa_rollback.000001": "bytes were changed: the checksum of an event is wrong",
+    "mdev-39404-binlog.000001": "bytes were changed: the checksum of an event is wrong",
+    "orphan_begin_start.000001": "events are missing: it states other positions",
+    "orphan_commit.000001": "events are missing: it states other positions",
+    "orphan_rollback.000001": "events are missing: it states other positions",
+    "orphan_xa_commit.000001": "events are missing: it states other positions",
+    "orphan_xa_prepare.000001": "events are missing: it states other positions",
+    "orphan_xa_rollback.000001": "events are missing: it states other positions",
+    "orphan_xid.000001": "events are missing: it states other positions",
+}
 
 
 @dataclass(frozen=True)
@@ -82,6 +102,7 @@ REASONS = (
            r": the log is by the preview server", "of preview servers with other event numbers"),
     Reason("a log of an old server", EVERY, NOT_UNDERSTOOD, r": (?:the log is|its Query events are) older than MySQL 5\.0",
            "logs older than MySQL 5.0"),
+    Reason("a log of a fork of MySQL 5.1", EVERY, NOT_UNDERSTOOD, r": its events have headers of \d+ bytes,", "a fork of MySQL 5.1"),
     Reason("a log of MySQL 5.1 before its release", EVERY, NOT_UNDERSTOOD, r": it is a row event of a MySQL 5\.1 before its release",
            "MySQL 5.1 before its release"),
     Reason("an encrypted log", EVERY, "LogNotUnderstood|LogUnreadable", r": the log is encrypted(?: from here on)?;",

@@ -3,6 +3,7 @@
 mod by_hand;
 
 use by_hand::{Log, read};
+use paraply_binlog::error::LogError;
 use paraply_binlog::transaction::Transaction;
 use proptest::prelude::*;
 
@@ -48,6 +49,17 @@ fn flip_every_bit(whole: &Log) {
             assert!(error.is_some() || transactions.len() == expected.len(), "byte {place} bit {bit}");
         }
     }
+}
+
+#[test]
+fn a_log_with_larger_headers_is_of_a_fork_and_not_damaged() {
+    let mut log = sample(Log::new(false));
+    log.bytes[4 + 19 + 2 + 50 + 4] = 23;
+    let error = log.read().1.unwrap();
+    assert!(matches!(error, LogError::NotUnderstood { .. }), "{error}");
+    assert!(error.to_string().contains("headers of 23 bytes"), "{error}");
+    log.bytes[4 + 19 + 2 + 50 + 4] = 18;
+    assert!(matches!(log.read().1.unwrap(), LogError::Damaged { .. }));
 }
 
 #[test]

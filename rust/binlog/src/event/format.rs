@@ -28,8 +28,14 @@ impl Format {
         }
         let server_version = version_text(cursor.take(SERVER_VERSION_LENGTH)?)?;
         let created = cursor.u32()?;
-        if usize::from(cursor.u8()?) != HEADER_LENGTH {
-            return Err(Fault::damaged("the format description event does not state headers of 19 bytes"));
+        match usize::from(cursor.u8()?) {
+            HEADER_LENGTH => {}
+            length if length > HEADER_LENGTH => {
+                return Err(Fault::not_understood(format!(
+                    "its events have headers of {length} bytes, which only a fork of MySQL 5.1 wrote; replay it with mysqlbinlog"
+                )));
+            }
+            _ => return Err(Fault::damaged("the format description event states headers of less than 19 bytes")),
         }
         let mut post_header_lengths = cursor.rest().to_vec();
         let mariadb = server_version.contains("MariaDB") || post_header_lengths.len() > MOST_MYSQL_TYPES;
