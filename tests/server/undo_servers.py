@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from server.undo_histories import gtids_of
+from server.waiting import wait_until
 from servers import sql_connect
 
 from paraply.logs.transaction_set import TransactionSet
@@ -45,8 +46,14 @@ class LiveServer:
         return not self.mariadb and tuple(int(part) for part in version.split(".")[:2]) >= (9, 6)
 
     def begin_log(self) -> None:
-        """Begin a new log file."""
+        """Begin a new log file; MariaDB writes a checkpoint into it a moment later."""
         self.sql("FLUSH BINARY LOGS")
+        name = str(self.sql("SHOW BINARY LOGS")[-1][0])
+        if self.mariadb:
+            wait_until(lambda: any(row[2] == "Binlog_checkpoint" and row[5] == name for row in self._events(name)), "the checkpoint")
+
+    def _events(self, name: str) -> list[tuple[Any, ...]]:
+        return self.sql(f"SHOW BINLOG EVENTS IN '{name}'")
 
     def log(self) -> list[Path]:
         """Return the newest log file, of which everything is on disk."""
