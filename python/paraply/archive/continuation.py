@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     from paraply.logs.archived.manifest import ArchivedFile, Manifest
     from paraply.replication.source import Source
 
-__all__ = ["Continuation", "check_gtids", "find_continuation"]
+__all__ = ["Continuation", "check_gtids", "check_times", "find_continuation"]
+
+LONGEST_ROTATION = 60
+"""Most seconds between the last event of a file that names the next one, and the first event of that."""
+_ROTATE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,5 +151,33 @@ def check_gtids(source: Source, archive: str, newest: ArchivedFile, name: str, b
         raise ArchiveRefused(
             f"{name} of the source {source.url} was begun without {missing}, which the archive {archive} holds: its logs were reset or it"
             " is another server; nothing is overwritten: archive it into another place",
+            file=name,
+        )
+
+
+def check_times(source: Source, archive: str, newest: ArchivedFile, last_event: bytes, name: str, first_event: bytes) -> None:
+    """Refuse a next file that was not begun when the last one ended.
+
+    A server begins the next file at once when it ends one with its name. Logs that were reset and purged up to that name can have the very
+    same GTIDs, but are begun later.
+
+    Args:
+        source: The source.
+        archive: Name of the archive for messages.
+        newest: The last file of the archive.
+        last_event: Header of its last event.
+        name: The next file.
+        first_event: Header of its first event.
+
+    Raises:
+        ArchiveRefused: The next file was begun at another time.
+    """
+    ended, kind = struct.unpack_from("<IB", last_event)
+    (begun,) = struct.unpack_from("<I", first_event)
+    if kind == _ROTATE and abs(begun - ended) > LONGEST_ROTATION:
+        raise ArchiveRefused(
+            f"{name} of the source {source.url} was begun {abs(begun - ended)} s {'after' if begun > ended else 'before'} the end of"
+            f" {newest.name} in the archive {archive}, which names it: its logs were reset or it is another server; nothing is overwritten:"
+            " archive it into another place",
             file=name,
         )

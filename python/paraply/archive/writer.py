@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paraply._native import GtidSet
-from paraply.archive.continuation import check_gtids
+from paraply.archive.continuation import check_gtids, check_times
 from paraply.errors import ArchiveRefused, UsageError
 from paraply.logs.archived.fetching import checked_part
 from paraply.logs.archived.manifest import MANIFEST, ArchivedFile, Manifest, StoredPart, follows
@@ -29,6 +29,7 @@ MOST_SMALL = 64
 """Number of small parts at the end of a growing file that are joined."""
 SMALL = 1 << 20
 """Bytes from which a part is not small."""
+_MAGIC, _HEADER = 4, 19
 _PART = re.compile(r".+\.part-\d{12}-[0-9a-f]{8}(\.\w+)?")
 
 
@@ -59,6 +60,7 @@ class ArchiveWriter:
         if compression not in (None, self.manifest.compression):
             raise UsageError(f"--compression {compression}: the archive {storage.shown} uses {self.manifest.compression}")
         self._ending = COMPRESSIONS[self.manifest.compression]
+        self._continues = False  # over the present connection
         self.stored_bytes = 0
         """Bytes of the objects that this writer has stored for the first time."""
 
@@ -77,7 +79,8 @@ class ArchiveWriter:
             self._join(newest)
 
     def cut_unfinished(self) -> None:
-        """Give up the parts of a transaction that has not ended; they are received again."""
+        """Give up the parts of a transaction that has not ended; they are received again, over a new connection."""
+        self._continues = False
         newest = self.manifest.newest
         if newest is None:
             return
@@ -94,6 +97,7 @@ class ArchiveWriter:
             ArchiveRefused: The piece does not continue the archive, or another process has written into it.
         """
         file = self._file_of(piece, source)
+        self._continues = True
         plain = piece.data
         packed = pack(plain, self.manifest.compression)
         sha256 = hashlib.sha256(packed).hexdigest()
@@ -135,9 +139,23 @@ class ArchiveWriter:
                     file=piece.file,
                 )
             check_gtids(source, self._storage.shown, newest, piece.file, piece.previous_gtids)
+            if not self._continues:
+                self._check_times(source, newest, piece)
         if piece.begin:
             raise ArchiveRefused(f"{piece.file} begins at {piece.begin} in place of its start", file=piece.file)
         return ArchivedFile(piece.file, source.server_uuid, source.server_id)
+
+    def _check_times(self, source: Source, newest: ArchivedFile, piece: LogPiece) -> None:
+        """Compare the end of the last file with the begin of the next one; within one connection the source does that."""
+        if newest.last_event is None or not newest.parts:
+            return
+        part = newest.parts[-1]
+        _, plain = self.read_part(newest.name, part)
+        place = newest.last_event[0] - part.begin
+        if place >= 0 and len(piece.data) >= _MAGIC + _HEADER:
+            check_times(
+                source, self._storage.shown, newest, plain[place : place + _HEADER], piece.file, piece.data[_MAGIC : _MAGIC + _HEADER]
+            )
 
     def _join_small(self, file: ArchivedFile) -> None:
         """Join the last parts of a growing file if they are many and small: a quiet source makes one every few seconds."""

@@ -189,7 +189,7 @@ class Rounds:
         newest = read_manifest(open_storage(self.archive)).newest
         assert newest is not None
         held = GtidSet(newest.gtids_before or "") | GtidSet(newest.gtids)
-        # A log with the wanted name that begins after the very same GTIDs cannot be told from the next one: the documents say so.
+        # Within a minute, a log with the wanted name that begins after the very same GTIDs cannot be told from the next one.
         while logged(server)[-1] <= newest.name or executed(server) == held:
             server.sql("CREATE TABLE IF NOT EXISTS shop.own (id INT AUTO_INCREMENT PRIMARY KEY)", "INSERT INTO shop.own VALUES ()")
             server.sql("FLUSH BINARY LOGS")
@@ -249,6 +249,28 @@ def test_each_kind_of_round(kind: str, tmp_path: Path, postgres_place: PostgresP
         for name in KINDS:
             rounds.round(name)
         rounds.end()
+
+
+@pytest.mark.parametrize("kind", ["10.11", "mysql"])
+def test_logs_with_the_same_names_and_gtids_are_told_by_their_times(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paraply.archive.continuation.LONGEST_ROTATION", 1)
+    archive = tmp_path / "archive"
+    with server_of(kind) as source:
+        source.sql("DROP DATABASE IF EXISTS shop", RESET[is_mariadb(source)])
+        changes = ["CREATE DATABASE shop", "CREATE TABLE shop.item (id INT PRIMARY KEY)", "INSERT INTO shop.item VALUES (1)"]
+        source.sql(*changes, "FLUSH BINARY LOGS")
+        once(source, archive)
+        manifest = read_manifest(open_storage(archive))
+        for part in manifest.files[-1].parts:
+            (archive / part.object).unlink()
+        (archive / MANIFEST).write_bytes(replace(manifest, files=manifest.files[:-1]).encode())  # as a kill between two files
+        before = snapshot(archive)
+        time.sleep(2.5)
+        source.sql("DROP DATABASE shop", RESET[is_mariadb(source)], *changes, "FLUSH BINARY LOGS")
+        purge(source)
+        with pytest.raises(ArchiveRefused, match=r"was begun \d+ s after the end of .*nothing is overwritten"):
+            once(source, archive)
+        assert {name for name in snapshot(archive) if name != MANIFEST} == {name for name in before if name != MANIFEST}
 
 
 @pytest.mark.slow(share=False)  # some minutes

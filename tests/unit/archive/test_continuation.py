@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 
 import pytest
 from unit.archive.archives import SOURCE
 
 from paraply._native import GtidSet
-from paraply.archive.continuation import check_gtids, check_server, gap
+from paraply.archive.continuation import LONGEST_ROTATION, check_gtids, check_server, check_times, gap
 from paraply.archive.source_files import names_of
 from paraply.errors import ArchiveRefused, LogNotUnderstood
 from paraply.logs.archived.manifest import ArchivedFile, Manifest
@@ -64,6 +65,18 @@ def test_a_next_file_must_know_the_archive_s_transactions() -> None:
         check_gtids(SOURCE, "here", NEWEST, "binlog.000008", GtidSet(f"{UUID}:1-19"))
     with pytest.raises(ArchiveRefused, match=rf"binlog.000008 .* was begun after {UUID}:21-22, which the archive here does not hold"):
         check_gtids(SOURCE, "here", NEWEST, "binlog.000008", GtidSet(f"{UUID}:1-22"))
+
+
+@pytest.mark.parametrize("late", [LONGEST_ROTATION + 1, -LONGEST_ROTATION - 1])
+def test_a_next_file_must_begin_when_the_last_one_ended(late: int) -> None:
+    def header(kind: int, seconds: int) -> bytes:
+        return struct.pack("<IB14x", seconds, kind)
+
+    rotate, stop = 4, 3
+    check_times(SOURCE, "here", NEWEST, header(rotate, 1000), "binlog.000008", header(15, 1000 + LONGEST_ROTATION))
+    check_times(SOURCE, "here", NEWEST, header(stop, 1000), "binlog.000008", header(15, 1000 + late))
+    with pytest.raises(ArchiveRefused, match=rf"binlog.000008 .* was begun {abs(late)} s (after|before) the end of binlog.000007"):
+        check_times(SOURCE, "here", NEWEST, header(rotate, 1000), "binlog.000008", header(15, 1000 + late))
 
 
 def test_an_encrypted_log_is_refused() -> None:
