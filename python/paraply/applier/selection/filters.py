@@ -43,6 +43,9 @@ __all__ = ["Filters", "consequences", "filters_for", "names_not_in_logs", "parse
 
 _TABLE_NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.(?:`((?:[^`]|``)+)`|(.+))")
 
+_WILDCARDS = "*%"
+"""Characters of patterns, as of ``replicate-wild-do-table``; hardly a table has them in its name."""
+
 _ADVICE = (
     "widen the filters so that they hold all or none of its tables, or stop before it with --stop-before, run what you need of it by hand,"
     " and continue after it with --start-after on a new --channel"
@@ -305,7 +308,7 @@ def parse_filters(
         option: Name of the option that gave the tables, for messages.
 
     Raises:
-        UsageError: A table has no database, or a name is both included and excluded.
+        UsageError: A table has no database, a name is a pattern, or a name is both included and excluded.
 
     >>> parse_filters(tables=["shop.item"]).chooses("shop", "item")
     True
@@ -319,6 +322,8 @@ def parse_filters(
     for database in (*filters.databases, *filters.exclude_databases):
         if not database:
             raise UsageError("--database and --exclude-database need a name")
+        if database == "*":
+            raise UsageError("--database and --exclude-database need a name, there are no patterns: without --database all are applied")
     both = {*filters.databases} & {*filters.exclude_databases}
     twice = {*filters.tables} & {*filters.exclude_tables}
     if both or twice:
@@ -333,6 +338,11 @@ def _table(name: str, option: str) -> tuple[str, str]:
         more = ", and a backtick within them is doubled, as in `back``tick`" if "`" in name else ""
         raise UsageError(f"{option} {name}: write DATABASE.TABLE; a name with a dot goes between backticks{more}")
     quoted_database, database, quoted_table, table = match.groups()
+    if any(sign in f"{database or ''}{table or ''}" for sign in _WILDCARDS):
+        raise UsageError(
+            f"{option} {name}: names are compared as they are, there are no patterns: name each table, or all of a database with --database"
+            " or --exclude-database; a name that has such a character goes between backticks"
+        )
     return (_unquoted(quoted_database) if quoted_database else database, _unquoted(quoted_table) if quoted_table else table)
 
 

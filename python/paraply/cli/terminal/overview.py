@@ -50,7 +50,7 @@ def overview(width: int, program: str, *, colored: bool = False) -> str:
     """
     usage = f" {_styled('Usage:', _BOLD_YELLOW, colored)} {program} [OPTIONS] COMMAND [ARGS]..."
     lines = ["", usage, "", *(f" {line}" for line in _wrapped(PURPOSE, width - 2)), ""]
-    lines += _panel("Options", {f"{name:<{_NAMES_OF_OPTIONS}}<bool>": text for name, text in ROOT_OPTIONS.items()}, width, colored)
+    lines += _panel("Options", {f"{name:<{_NAMES_OF_OPTIONS}}": text for name, text in ROOT_OPTIONS.items()}, width, colored)
     groups = command_groups()
     group_of = {name: title for title, names in groups.items() for name in names}
     for title in dict.fromkeys(group_of[name] for name in SUMMARIES):

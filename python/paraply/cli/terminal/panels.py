@@ -26,7 +26,10 @@ _OPTIONS = {
 }  # fmt: skip
 """Names of options by the title of their group, in the order of the groups; the others are in the first one."""
 
-_METAVARS = {"int": "N", "float": "NUMBER", "bool": " ", "Path": "FILE", "str": "TEXT"}
+_METAVARS = {
+    "int": "N", "int range": "N", "float": "NUMBER", "float range": "NUMBER", "boolean": " ", "str": "TEXT",
+    "file": "FILE", "path": "FILE", "directory": "FILE",
+}  # fmt: skip
 """Short names of values by the type, where the option names none: a column of 80 has no room for ranges."""
 
 _COMMANDS = {
@@ -48,7 +51,7 @@ def group_options(command: Any) -> Any:
     """Set the group of each option of a command with many, and return the command."""
     for parameter in command.params:
         if parameter.param_type_name == "option" and parameter.metavar is None:
-            parameter.metavar = _METAVARS.get(parameter.bare_type())
+            parameter.metavar = _METAVARS.get(parameter.type.name)
     if len(command.params) > _FEW:
         titles = {name: title for title, names in _OPTIONS.items() for name in names}
         order = [None, *_OPTIONS]
