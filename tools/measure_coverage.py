@@ -24,6 +24,9 @@ TREE = OUT / "tree"
 RAW = OUT / "raw"
 TOOLS = OUT / "tools"
 
+RUSTFLAGS = "-C instrument-coverage -C llvm-args=--enable-name-compression=false"
+"""LLVM's tools from PyPI are built without zlib, and read no compressed names."""
+
 Lines = tuple[int, int]
 """Lines that can be reached, and those that were."""
 
@@ -78,7 +81,7 @@ def make_tree() -> None:
 def build_and_test_rust() -> list[Path]:
     """Build everything with counters, and run Rust's tests; return what was built."""
     environment = {
-        **os.environ, "CARGO_TARGET_DIR": str(OUT / "cargo"), "RUSTFLAGS": "-C instrument-coverage", "PYO3_PYTHON": sys.executable,
+        **os.environ, "CARGO_TARGET_DIR": str(OUT / "cargo"), "RUSTFLAGS": RUSTFLAGS, "PYO3_PYTHON": sys.executable,
         "LLVM_PROFILE_FILE": str(RAW / "rust-%4m.profraw"),
     }  # fmt: skip
     options = {"env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
