@@ -24,6 +24,9 @@ TREE = OUT / "tree"
 RAW = OUT / "raw"
 TOOLS = OUT / "tools"
 
+MEASURED = "import coverage\n\ncoverage.process_startup()\n"
+"""Module sitecustomize of every Python of the tests: the workers of pytest and the commands that tests run are measured too."""
+
 RUSTFLAGS = "-C instrument-coverage -C llvm-args=--enable-name-compression=false"
 """LLVM's tools from PyPI are built without zlib, and read no compressed names."""
 
@@ -36,7 +39,6 @@ source = python/paraply
 branch = false
 parallel = true
 relative_files = true
-patch = subprocess
 sigterm = true
 """
 
@@ -107,17 +109,20 @@ def built(messages: str) -> Iterable[Path]:
 
 def test_python(tests: Sequence[str]) -> None:
     """Run pytest with both kinds of counters; what fails does not matter here."""
-    (OUT / "coveragerc").write_text(CONFIG)
+    rules = OUT / "coveragerc"
+    rules.write_text(CONFIG)
+    (TREE / "python" / "sitecustomize.py").write_text(MEASURED)
     path = os.pathsep.join([str(TREE / "python"), *map(str, TOOLS.glob("lib/*/site-packages"))])
-    environment = {**os.environ, "PYTHONPATH": path, "LLVM_PROFILE_FILE": str(RAW / "python-%4m.profraw")}
-    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={OUT / 'coveragerc'}", "-m", "pytest", "--quiet", "-n", "2", *tests]
+    counters = {"LLVM_PROFILE_FILE": str(RAW / "python-%4m.profraw"), "COVERAGE_PROCESS_START": str(rules)}
+    environment = {**os.environ, "PYTHONPATH": path, **counters}
+    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={rules}", "-m", "pytest", "--quiet", "-n", "2", *tests]
     run([*command, "-p", "no:cacheprovider"], cwd=TREE, env=environment)
     for arguments in (
         ["combine", "--quiet"],
         ["json", "--quiet", "-o", OUT / "python.json"],
         ["lcov", "--quiet", "-o", OUT / "python.info"],
     ):
-        part = [sys.executable, "-m", "coverage", arguments[0], f"--rcfile={OUT / 'coveragerc'}", *arguments[1:]]
+        part = [sys.executable, "-m", "coverage", arguments[0], f"--rcfile={rules}", *arguments[1:]]
         run(part, cwd=TREE, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
