@@ -109,20 +109,20 @@ def built(messages: str) -> Iterable[Path]:
 
 def test_python(tests: Sequence[str]) -> None:
     """Run pytest with both kinds of counters; what fails does not matter here."""
-    rules = OUT / "coveragerc"
-    rules.write_text(CONFIG)
+    settings = OUT / "coveragerc"
+    settings.write_text(CONFIG)
     (TREE / "python" / "sitecustomize.py").write_text(MEASURED)
     path = os.pathsep.join([str(TREE / "python"), *map(str, TOOLS.glob("lib/*/site-packages"))])
-    counters = {"LLVM_PROFILE_FILE": str(RAW / "python-%4m.profraw"), "COVERAGE_PROCESS_START": str(rules)}
+    counters = {"LLVM_PROFILE_FILE": str(RAW / "python-%4m.profraw"), "COVERAGE_PROCESS_START": str(settings)}
     environment = {**os.environ, "PYTHONPATH": path, **counters}
-    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={rules}", "-m", "pytest", "--quiet", "-n", "2", *tests]
+    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", "--quiet", "-n", "2", *tests]
     run([*command, "-p", "no:cacheprovider"], cwd=TREE, env=environment)
     for arguments in (
         ["combine", "--quiet"],
         ["json", "--quiet", "-o", OUT / "python.json"],
         ["lcov", "--quiet", "-o", OUT / "python.info"],
     ):
-        part = [sys.executable, "-m", "coverage", arguments[0], f"--rcfile={rules}", *arguments[1:]]
+        part = [sys.executable, "-m", "coverage", arguments[0], f"--rcfile={settings}", *arguments[1:]]
         run(part, cwd=TREE, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 
-__all__ = ["COPIES", "counted", "fallback_words", "name_for_people", "option_text", "table_for_people", "table_option", "without_copies"]
+__all__ = [
+    "COPIES",
+    "WILDCARDS",
+    "counted",
+    "fallback_words",
+    "name_for_people",
+    "option_text",
+    "table_for_people",
+    "table_option",
+    "without_copies",
+]
 
 COPIES = "paraply-logs-"
 """Start of the name of the temporary folder with plain copies of logs."""
@@ -68,6 +78,10 @@ def without_copies(text: str) -> str:
     return _COPY.sub("", text) if COPIES in text else text
 
 
+WILDCARDS = "*%"
+"""Characters of patterns, as of ``replicate-wild-do-table``: options take none, so names that have them stand between backticks."""
+
+
 def option_text(option: str, value: str) -> str:
     """Return an option with its value, as a shell takes it.
 
@@ -88,10 +102,12 @@ def table_option(option: str, *tables: tuple[str, str]) -> str:
     ('--table shop.item', "--table 'my shop.`a.b`'")
     >>> table_option("--rename-table", ("shop", "item"), ("old", "item"))
     '--rename-table shop.item=old.item'
+    >>> table_option("--table", ("shop", "50%"))
+    "--table 'shop.`50%`'"
     """
     return option_text(option, "=".join(".".join(map(_for_option, table)) for table in tables))
 
 
 def _for_option(part: str) -> str:
     """Return a database or a table as the options take it: between backticks if it has a character that they give a meaning to."""
-    return "`" + part.replace("`", "``") + "`" if set(part) & set(".`=") else part
+    return "`" + part.replace("`", "``") + "`" if set(part) & {*".`=", *WILDCARDS} else part

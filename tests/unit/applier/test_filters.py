@@ -120,6 +120,7 @@ def test_a_statement_that_is_not_understood_goes_with_the_databases_that_the_sou
         ({"tables": ["shop.*"]}, "no patterns"),
         ({"exclude_tables": ["shop.%_old"]}, "no patterns"),
         ({"exclude_databases": ["*"]}, "no patterns"),
+        ({"databases": ["shop_*"]}, "no patterns"),
     ],
 )
 def test_filters_that_say_nothing_are_refused(options: dict[str, list[str]], wanted: str) -> None:
@@ -129,7 +130,9 @@ def test_filters_that_say_nothing_are_refused(options: dict[str, list[str]], wan
 
 def test_names_with_dots_stand_between_backticks() -> None:
     assert parse_filters(tables=["`a.b`.`c``d`", "e.f"]).tables == (("a.b", "c`d"), ("e", "f"))
-    assert parse_filters(tables=["shop.`50%`"]).tables == (("shop", "50%"),)
+    percent = parse_filters(tables=["shop.`50%`"])
+    assert percent.tables == (("shop", "50%"),)
+    assert str(percent) == "--table 'shop.`50%`'"
 
 
 def test_r25_the_progress_belongs_to_the_filters() -> None:

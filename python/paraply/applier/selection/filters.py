@@ -27,7 +27,7 @@ from paraply.schema.ddl.statements import (
 )
 from paraply.schema.model import OWN_DATABASE, SYSTEM_DATABASES, is_own_table
 from paraply.schema.renames import KEPT_NAMES, Renames
-from paraply.wording import option_text, table_option
+from paraply.wording import WILDCARDS, option_text, table_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["Filters", "consequences", "filters_for", "names_not_in_logs", "parse_filters", "unmatched_notes"]
 
 _TABLE_NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.(?:`((?:[^`]|``)+)`|(.+))")
-
-_WILDCARDS = "*%"
-"""Characters of patterns, as of ``replicate-wild-do-table``; hardly a table has them in its name."""
 
 _ADVICE = (
     "widen the filters so that they hold all or none of its tables, or stop before it with --stop-before, run what you need of it by hand,"
@@ -322,8 +319,7 @@ def parse_filters(
     for database in (*filters.databases, *filters.exclude_databases):
         if not database:
             raise UsageError("--database and --exclude-database need a name")
-        if database == "*":
-            raise UsageError("--database and --exclude-database need a name, there are no patterns: without --database all are applied")
+        _check_name(database, f"--database or --exclude-database {database}")
     both = {*filters.databases} & {*filters.exclude_databases}
     twice = {*filters.tables} & {*filters.exclude_tables}
     if both or twice:
@@ -338,12 +334,21 @@ def _table(name: str, option: str) -> tuple[str, str]:
         more = ", and a backtick within them is doubled, as in `back``tick`" if "`" in name else ""
         raise UsageError(f"{option} {name}: write DATABASE.TABLE; a name with a dot goes between backticks{more}")
     quoted_database, database, quoted_table, table = match.groups()
-    if any(sign in f"{database or ''}{table or ''}" for sign in _WILDCARDS):
-        raise UsageError(
-            f"{option} {name}: names are compared as they are, there are no patterns: name each table, or all of a database with --database"
-            " or --exclude-database; a name that has such a character goes between backticks"
-        )
+    _check_name(f"{database or ''}{table or ''}", f"{option} {name}")
     return (_unquoted(quoted_database) if quoted_database else database, _unquoted(quoted_table) if quoted_table else table)
+
+
+def _check_name(name: str, given: str) -> None:
+    """Refuse a pattern, which would match nothing without a word.
+
+    Raises:
+        UsageError: The name has a character of patterns.
+    """
+    if set(name) & set(WILDCARDS):
+        raise UsageError(
+            f"{given}: names are compared as they are, there are no patterns: name each one; a table that has such a character in its"
+            " name, or in its database's, is named between backticks, as in `50%`.`*`"
+        )
 
 
 def _unquoted(name: str) -> str:
