@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Self, final
+from typing import Any, Final, NamedTuple, Self, final
 
 import pyarrow as pa
 
@@ -78,6 +78,209 @@ class Statement:
         For example ``sql_mode`` int, ``charset`` (client, connection, server) collation numbers, ``time_zone`` str, ``unknown`` list[int].
         """
 
+class ServerVersion(NamedTuple):
+    """Version of a server."""
+
+    major: int
+    minor: int
+    patch: int
+
+class MariadbGtid(NamedTuple):
+    """GTID of MariaDB."""
+
+    domain: int
+    number: int
+    server_id: int
+
+class MariadbGtidRange(NamedTuple):
+    """Range of MariaDB's GTIDs in one domain and of one server."""
+
+    domain: int
+    server_id: int
+    first: int
+    last: int
+
+class SourceSession(NamedTuple):
+    """Client session of a source; ``session`` is None for one that the log does not name."""
+
+    server_id: int
+    session: int | None
+
+class TableName(NamedTuple):
+    """Database and name of a table."""
+
+    database: str
+    table: str
+
+class RowImages(NamedTuple):
+    """Columns of a changed row before and after the change, by their index; None if there is no such row."""
+
+    before: dict[int, Any] | None
+    after: dict[int, Any] | None
+
+class ColumnText(NamedTuple):
+    """Name of a column, and its value as text; None for NULL."""
+
+    column: str
+    text: str | None
+
+class FilePosition(NamedTuple):
+    """Name of a file, and an offset in it."""
+
+    file: str
+    offset: int
+
+class LogPosition(NamedTuple):
+    """Index of a file among the given ones, and an offset in it."""
+
+    file: int
+    offset: int
+
+class CommitTimes(NamedTuple):
+    """Earliest and latest commit time, microseconds since 1970, UTC."""
+
+    earliest: int
+    latest: int
+
+class Place(NamedTuple):
+    """Boundary between transactions: its offset, the offset of the valid format description, and True for a relay log."""
+
+    offset: int
+    format: int
+    relay_log: bool
+
+class ScannedPiece(NamedTuple):
+    """Part of a log between two boundaries: its start and the offset of its end, the number and the commit times of its transactions."""
+
+    start: Place
+    end: int
+    transactions: int
+    committed: CommitTimes | None
+
+class ScannedStatements(NamedTuple):
+    """Transaction with statements, without rows, and the number of its piece."""
+
+    piece: int
+    transaction: Transaction
+
+class WriteSetFallback(NamedTuple):
+    """Reason for a coarser write set, the table, and the number of write sets."""
+
+    reason: str
+    table: str
+    number: int
+
+class CopiedEvent(NamedTuple):
+    """Event of a source's file: its offset, the offset after it, and its hash."""
+
+    offset: int
+    end: int
+    hash: int
+
+class FileHead(NamedTuple):
+    """Bytes of a source's file up to its format description: their number and their hash."""
+
+    size: int
+    hash: int
+
+class Stamps(NamedTuple):
+    """Numbers of a transaction: it waits for ``last_committed``, and others wait for its ``sequence_number``."""
+
+    last_committed: int
+    sequence_number: int
+
+class NumberRange(NamedTuple):
+    """Numbers of MariaDB's GTIDs in one domain: the first, the last, and the server of the last."""
+
+    first: int
+    last: int
+    server_id: int
+
+class RaisedPosition(NamedTuple):
+    """Position of MariaDB's GTIDs, and the ranges of numbers after a gap, for each domain."""
+
+    low: GtidSet
+    beyond: dict[int, list[NumberRange]]
+
+class ResultSet(NamedTuple):
+    """Result of a statement: its column names, its rows (None, int, float, bytes), and the number of affected rows."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    affected: int
+
+class AppliedBlocks(NamedTuple):
+    """Number of committed blocks, and the error of the next one."""
+
+    done: int
+    error: ParaplyError | None
+
+class NumberQuery(NamedTuple):
+    """Query that returns one number, and the expected number."""
+
+    sql: str
+    expected: int
+
+class SkippedRow(NamedTuple):
+    """Table, and key as text, of a row that was left out."""
+
+    table: str
+    key: str
+
+class DumpPackets(NamedTuple):
+    """Packets of a transaction, and the number of its bytes sent then; None when all are sent."""
+
+    packets: bytes
+    sent: int | None
+
+class ListenAddress(NamedTuple):
+    """Host and port on which a server listens."""
+
+    host: str
+    port: int
+
+class NumberedFile(NamedTuple):
+    """Log file with its number."""
+
+    number: int
+    path: Path
+
+class TransactionKey(NamedTuple):
+    """Index of a transaction, and hash of one of its keys."""
+
+    transaction: int
+    key: int
+
+class KeyConflicts(NamedTuple):
+    """Hash of a key, and the expected number of conflicts over it."""
+
+    key: int
+    conflicts: float
+
+class ChainTransaction(NamedTuple):
+    """Index of a transaction, and tag of the key for which it waits; None if it waits for no key."""
+
+    transaction: int
+    key: int | None
+
+class ChainKey(NamedTuple):
+    """Tag of a key, and the number of steps that wait for it."""
+
+    key: int
+    steps: int
+
+class ChainLength(NamedTuple):
+    """Length of a chain: nanoseconds and steps."""
+
+    total_ns: int
+    steps: int
+
+class ExplainedLosses(NamedTuple):
+    """Times of a schedule, and the time that it loses for each cause, each followed by its keys."""
+
+    outcome: Outcome
+    losses: list[Loss]
+
 @final
 class Format:
     """Format description under which a transaction was written."""
@@ -85,7 +288,7 @@ class Format:
     @property
     def server_version(self) -> str: ...
     @property
-    def version(self) -> tuple[int, int, int]: ...
+    def version(self) -> ServerVersion: ...
     @property
     def mariadb(self) -> bool: ...
     @property
@@ -238,10 +441,10 @@ class Block:
     @property
     def gtids(self) -> GtidSet: ...
     @property
-    def numbers(self) -> list[tuple[int, int, int]]:
+    def numbers(self) -> list[MariadbGtid]:
         """Domain, number and server of the MariaDB GTIDs of its transactions, in order; other GTIDs are left out."""
     @property
-    def sessions(self) -> list[tuple[int, int | None]]:
+    def sessions(self) -> list[SourceSession]:
         """Server and session of the source for its transactions, each once; None for a session that the log does not name."""
     @property
     def executed(self) -> GtidSet:
@@ -280,9 +483,7 @@ class Block:
     def no_foreign_key_checks(self) -> bool: ...
     def table_maps(self) -> list[TableMap]:
         """Return each table map once."""
-    def changes(
-        self, database: str, table: str, columns: Sequence[int], most: int
-    ) -> list[tuple[dict[int, Any] | None, dict[int, Any] | None]]:
+    def changes(self, database: str, table: str, columns: Sequence[int], most: int) -> list[RowImages]:
         """Return the first changed rows of a table: the requested columns before and after the change, by their index.
 
         A column missing in an image is left out. Numbers, and ENUM, SET and BIT, are int or float; DECIMAL and times are text, a TIMESTAMP
@@ -522,7 +723,7 @@ class BatchEnd:
     @property
     def committing(self) -> bool: ...
     @property
-    def results(self) -> list[tuple[list[str], list[tuple[Any, ...]], int]]: ...
+    def results(self) -> list[ResultSet]: ...
     @property
     def error(self) -> ParaplyError | None: ...
 
@@ -551,8 +752,8 @@ class MySqlConnection:
     def connection_id(self) -> int: ...
     @property
     def server_version(self) -> str: ...
-    def query(self, sql: bytes | str) -> list[tuple[list[str], list[tuple[Any, ...]], int]]:
-        """Run one or several statements; return column names, rows (None, int, float, bytes) and affected rows for each.
+    def query(self, sql: bytes | str) -> list[ResultSet]:
+        """Run one or several statements, and return their results.
 
         Raises ServerError, with ``code`` and ``sqlstate``, if the server reports an error.
         """
@@ -575,7 +776,7 @@ class MySqlConnection:
         epoch: int,
         max_bytes: int,
         row_ends: RowEnds | None = None,
-    ) -> tuple[int, ParaplyError | None]:
+    ) -> AppliedBlocks:
         """Run transactions of one statement each, under autocommit, until one fails or needs more statements.
 
         The statement is a BINLOG with two parts: the row event that changes the session's row of ``paraply.progress``, which it finds by
@@ -628,9 +829,7 @@ class Ledger:
 def progress_text(low: GtidSet, beyond: Mapping[int, Sequence[tuple[int, int, int]]]) -> str:
     """Return the text of a position and of the numbers committed after it; it is JSON if there are such numbers."""
 
-def raise_position(
-    low: GtidSet, numbers: Mapping[int, Sequence[tuple[int, int, int]]]
-) -> tuple[GtidSet, dict[int, list[tuple[int, int, int]]]]:
+def raise_position(low: GtidSet, numbers: Mapping[int, Sequence[tuple[int, int, int]]]) -> RaisedPosition:
     """Raise a position of MariaDB's GTIDs by the numbers that follow it without a gap; return it, and the ranges after the gap."""
 
 @final
@@ -783,11 +982,11 @@ class LogPiece:
     @property
     def data(self) -> bytes: ...
     @property
-    def last(self) -> tuple[int, int, int]:
-        """Offset of the last event, the offset after it, and its hash."""
+    def last(self) -> CopiedEvent:
+        """The last event."""
     @property
-    def head(self) -> tuple[int, int] | None:
-        """Size and hash of the file's bytes up to its format description, if they are in the piece."""
+    def head(self) -> FileHead | None:
+        """The file's bytes up to its format description, if they are in the piece."""
     @property
     def previous_gtids(self) -> GtidSet | None:
         """GTIDs executed before the file, if the event that states them is in the piece."""
@@ -797,7 +996,7 @@ class LogPiece:
     @property
     def transactions(self) -> int: ...
     @property
-    def committed(self) -> tuple[int, int] | None:
+    def committed(self) -> CommitTimes | None:
         """Earliest and latest commit time, microseconds since 1970, UTC."""
     @property
     def closed(self) -> bool:
@@ -817,7 +1016,7 @@ class Dump:
     """
 
     def __new__(cls, server_id: int, replica_id: int, packet: int) -> Self: ...
-    def transactions(self, block: Block, last_committed: int, sequence_number: int, sent: int) -> tuple[bytes, int | None]:
+    def transactions(self, block: Block, last_committed: int, sequence_number: int, sent: int) -> DumpPackets:
         """Return packets of a block's only transaction, read from its log again; a large one comes in parts.
 
         Args:
@@ -866,7 +1065,7 @@ class ReferenceCheck:
     """Row events of a block that need no foreign-key check by the server, and the queries that replace it."""
 
     @property
-    def questions(self) -> list[tuple[str, int]]:
+    def questions(self) -> list[NumberQuery]:
         """Statements that return one number each, to run after all rows are written, and the expected numbers."""
 
 @final
@@ -981,7 +1180,7 @@ class LogReader:
     def stopped(self) -> ReaderStop | None:
         """Transaction at which reading stopped; None if it did not."""
     @property
-    def begins(self) -> list[tuple[str, int]]:
+    def begins(self) -> list[FilePosition]:
         """File and offset of the starts of the last two transactions read; only with a stop ``position``, and in the log that it names."""
     @property
     def skipped(self) -> SkipList:
@@ -1010,7 +1209,7 @@ class LoggedXaPart:
         gtid: Its GTID, if there is one.
         xid: Name of the XA transaction.
         ends: True for XA COMMIT and XA ROLLBACK, False for XA PREPARE.
-        tables: (database, table) pairs of its row events; an end has none.
+        tables: Tables of its row events; an end has none.
     """
 
     @property
@@ -1018,7 +1217,7 @@ class LoggedXaPart:
     @property
     def offset(self) -> int: ...
     @property
-    def end(self) -> tuple[int, int]: ...
+    def end(self) -> LogPosition: ...
     @property
     def gtid(self) -> str | None: ...
     @property
@@ -1026,7 +1225,7 @@ class LoggedXaPart:
     @property
     def ends(self) -> bool: ...
     @property
-    def tables(self) -> list[tuple[str, str]]: ...
+    def tables(self) -> list[TableName]: ...
 
 @final
 class LoggedRowStatement:
@@ -1047,7 +1246,7 @@ class LoggedRowStatement:
     @property
     def offset(self) -> int: ...
     @property
-    def end(self) -> tuple[int, int]: ...
+    def end(self) -> LogPosition: ...
     @property
     def gtid(self) -> str | None: ...
     @property
@@ -1075,7 +1274,7 @@ class LookAhead:
     @property
     def unmatched_databases(self) -> list[str]: ...
     @property
-    def unmatched_tables(self) -> list[tuple[str, str]]: ...
+    def unmatched_tables(self) -> list[TableName]: ...
 
 def look_ahead(paths: Sequence[str], tables: TableFilter | None = None) -> LookAhead:
     """Return the parts of XA transactions (R35), the row changes in statement format (R27), and the names of the filter that no event has.
@@ -1185,7 +1384,7 @@ class LogServer:
         records_replicas: bool = False,
     ) -> Self: ...
     @property
-    def address(self) -> tuple[str, int]:
+    def address(self) -> ListenAddress:
         """Host and port on which it listens."""
     @property
     def server_version(self) -> str:
@@ -1193,7 +1392,7 @@ class LogServer:
     @property
     def has_gtids(self) -> bool:
         """True unless the log's first transaction has no GTID."""
-    def files(self) -> list[tuple[int, Path]]:
+    def files(self) -> list[NumberedFile]:
         """Return the log files with their numbers, oldest first."""
     def end(self) -> ServedEnd:
         """Return the end of the log."""
@@ -1409,9 +1608,9 @@ class SingleRow:
     @property
     def operation(self) -> str: ...
     @property
-    def before(self) -> list[tuple[str, str | None]] | None: ...
+    def before(self) -> list[ColumnText] | None: ...
     @property
-    def after(self) -> list[tuple[str, str | None]] | None: ...
+    def after(self) -> list[ColumnText] | None: ...
     @property
     def missing(self) -> list[str]: ...
     @property
@@ -1512,8 +1711,8 @@ class SkipList:
     def gtids(self) -> GtidSet:
         """The GTID set."""
     @property
-    def ranges(self) -> list[tuple[int, int, int, int]]:
-        """Domain, server, first and last sequence number of each range of MariaDB's GTIDs."""
+    def ranges(self) -> list[MariadbGtidRange]:
+        """The ranges of MariaDB's GTIDs."""
 
 @final
 class TableFilter:
@@ -1654,8 +1853,8 @@ class WriteSets:
     def items(self, index: int) -> TransactionKeys:
         """Return the write set of a transaction of the batch."""
     @property
-    def fallbacks(self) -> list[tuple[str, str, int]]:
-        """Coarser write sets, as (reason, table, count)."""
+    def fallbacks(self) -> list[WriteSetFallback]:
+        """Coarser write sets."""
 
 @final
 class BlockSums:
@@ -1782,7 +1981,7 @@ class Certifier:
         """
     def collect_garbage(self, stable: GtidSet) -> bool:
         """Remove the items that every member has executed (R7, R8); return False if the stable set has not grown."""
-    def view_change(self) -> tuple[int, int]:
+    def view_change(self) -> Stamps:
         """Return the numbers of a view change; the rest of the members' blocks of GTIDs is withdrawn."""
     def commit(self, gtids: GtidSet) -> None:
         """Record that these GTIDs are committed (R10)."""
@@ -1884,13 +2083,13 @@ class LogScan:
     """Result of ``scan_log``."""
 
     @property
-    def pieces(self) -> list[tuple[tuple[int, int, bool], int, int, tuple[int, int] | None]]:
-        """Start, end, number of transactions, and earliest and latest commit time of each piece."""
+    def pieces(self) -> list[ScannedPiece]:
+        """The pieces in order."""
     @property
-    def statements(self) -> list[tuple[int, Transaction]]:
+    def statements(self) -> list[ScannedStatements]:
         """Transactions with statements, each with the number of its piece, without rows."""
     @property
-    def end(self) -> tuple[int, int, bool]:
+    def end(self) -> Place:
         """Position after the last whole transaction, at which a later scan continues."""
     @property
     def failure(self) -> Exception | None:
@@ -2338,7 +2537,7 @@ class Predicted:
     @property
     def transactions(self) -> int: ...
     @property
-    def keys(self) -> list[tuple[int, float]]: ...
+    def keys(self) -> list[KeyConflicts]: ...
 
 @final
 class SpanLoad:
@@ -2368,7 +2567,7 @@ class LogTotals:
     def sessions(self) -> int:
         """Number of client sessions."""
     @property
-    def times(self) -> tuple[int, int] | None:
+    def times(self) -> CommitTimes | None:
         """Earliest and latest commit time, microseconds since 1970, UTC."""
     @property
     def whole_seconds(self) -> bool:
@@ -2425,7 +2624,7 @@ class LogRecorder:
         latency_us: int = 0,
     ) -> Self: ...
     def __len__(self) -> int: ...
-    def observe(self, batch: TransactionBatch, fine: WriteSets, group: WriteSets | None = None) -> list[tuple[int, int]]:
+    def observe(self, batch: TransactionBatch, fine: WriteSets, group: WriteSets | None = None) -> list[TransactionKey]:
         """Add a batch; return index and hash of each key whose name is to be found in it."""
     def observe_trace(self, transactions: Any) -> None:
         """Add a record batch of a trace."""
@@ -2538,10 +2737,10 @@ class Chain:
     @property
     def steps(self) -> int: ...
     @property
-    def largest(self) -> list[tuple[int, int | None]]:
+    def largest(self) -> list[ChainTransaction]:
         """Indexes of its largest transactions, and tags of the keys for which they wait."""
     @property
-    def keys(self) -> list[tuple[int, int]]:
+    def keys(self) -> list[ChainKey]:
         """Tags of the keys for which most of its steps wait, and numbers of steps."""
 
 @final
@@ -2564,11 +2763,11 @@ class Recording:
         """Return the nanoseconds of one worker that applies everything."""
     def simulate(self, setup: Setup) -> Outcome:
         """Return the times of a schedule."""
-    def explain(self, setup: Setup, most: int, most_keys: int) -> tuple[Outcome, list[Loss]]:
+    def explain(self, setup: Setup, most: int, most_keys: int) -> ExplainedLosses:
         """Divide the time that a schedule loses against ``most`` workers that are always busy: each cause, and after it its keys."""
     def schedule(self, setup: Setup, first: int, most: int) -> list[ScheduleSlot]:
         """Return a part of a schedule."""
-    def span(self, costs: Costs, numbers: str, merge: int = 1) -> tuple[int, int]:
+    def span(self, costs: Costs, numbers: str, merge: int = 1) -> ChainLength:
         """Return nanoseconds and steps of the longest chain under numbers, or of blocks."""
     def critical_path(self, costs: Costs, most: int) -> Chain:
         """Return the longest chain under exact dependencies."""
@@ -2606,7 +2805,7 @@ class RowStatements:
             SchemaMismatch: The definition of a table is unknown, or is not the log's.
             ApplyFailed: A change cannot be written: an image lacks columns, or a foreign key changed rows that the log does not hold.
         """
-    def take_skipped(self) -> list[tuple[str, str]]:
+    def take_skipped(self) -> list[SkippedRow]:
         """Return table and key of the rows that kept dependents use, and forget them."""
     def take_checks(self, last: bool) -> list[KeyCheck]:
         """Return the checks of foreign keys that the statements so far need after the last one, and forget them.
@@ -2705,5 +2904,5 @@ class DependentFinder:
             SchemaMismatch: The keys of a table that is undone are unknown.
         """
     @property
-    def affected(self) -> dict[tuple[str, str], int]:
+    def affected(self) -> dict[TableName, int]:
         """Databases and names of the tables that are undone, and the numbers of their row changes."""

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from paraply._native import WriteSetFallback
 
 __all__ = [
     "COPIES",
     "WILDCARDS",
     "counted",
+    "fallback_reasons",
+    "fallback_total",
     "fallback_words",
     "name_for_people",
     "option_text",
@@ -58,6 +67,26 @@ def table_for_people(name: str) -> str:
     """
     database, dot, table = name.partition(".")
     return name_for_people(database, table) if dot else name
+
+
+def fallback_reasons(fallbacks: Iterable[WriteSetFallback]) -> list[dict[str, Any]]:
+    """Return the reasons for coarser write sets (R13) as the fields ``fallback_reasons`` of the commands' JSON objects.
+
+    >>> from paraply._native import WriteSetFallback
+    >>> fallback_reasons([WriteSetFallback("no unique key", "shop.log", 3)])
+    [{'reason': 'no unique key', 'table': 'shop.log', 'count': 3}]
+    """
+    return [{"reason": each.reason, "table": each.table, "count": each.number} for each in fallbacks]
+
+
+def fallback_total(fallbacks: Iterable[WriteSetFallback]) -> int:
+    """Return the number of coarser write sets.
+
+    >>> from paraply._native import WriteSetFallback
+    >>> fallback_total([WriteSetFallback("no unique key", "shop.log", 3), WriteSetFallback("unknown table", "shop.new", 2)])
+    5
+    """
+    return sum(each.number for each in fallbacks)
 
 
 def fallback_words(reason: str, table: str, count: int) -> str:

@@ -33,7 +33,7 @@ def own_members(kind: type) -> set[str]:
 
 def documented(thing: Any) -> bool:
     """Return True if a name has a docstring of its own; names of the native module have it in the stub."""
-    if getattr(thing, "__module__", "") == "paraply._native":
+    if not isinstance(thing, tuple) and getattr(thing, "__module__", "") == "paraply._native":
         node = stub_classes().get(thing.__name__)
         return node is None or ast.get_docstring(node) is not None
     if inspect.isclass(thing):
@@ -77,8 +77,21 @@ def test_the_stub_names_the_members_of_the_native_classes() -> None:
 
     different = {}
     for name, node in stub_classes().items():
-        members = {member.name for member in node.body if isinstance(member, ast.FunctionDef) and not member.name.startswith("_")}
+        functions = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
+        fields = {member.target.id for member in node.body if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name)}
+        members = {name for name in functions | fields if not name.startswith("_")}
         there = own_members(getattr(native, name))
         if members != there:
             different[name] = sorted(members ^ there)
     assert different == {}
+
+
+def test_no_native_function_returns_a_tuple_without_names() -> None:
+    unnamed = [
+        f"{function.name}, line {function.lineno}"
+        for function in ast.walk(ast.parse(STUB.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef) and function.returns is not None
+        for part in ast.walk(function.returns)
+        if isinstance(part, ast.Name) and part.id == "tuple"
+    ]
+    assert unnamed == [], "values from Rust have names (rust/python/src/records.rs)"

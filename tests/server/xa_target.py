@@ -17,8 +17,9 @@ import pymysql
 from server.histories import DATABASE
 from server.history_source import HistoryPlace, Source
 
+from paraply._native import ResultSet
 from paraply.applier import Applier, ApplyReport, parse_filters
-from paraply.targets.mysql.sql import Connection, Result
+from paraply.targets.mysql.sql import Connection
 from paraply.targets.mysql.target import MySqlTarget, connect
 from paraply.targets.mysql.xa.store import prepared_xids
 from paraply.targets.url import DatabaseUrl, parse_url
@@ -82,7 +83,7 @@ class XaTarget(HistoryPlace):
         """
 
         def run() -> None:
-            def die(query: Callable[[], list[Result]]) -> None:
+            def die(query: Callable[[], list[ResultSet]]) -> None:
                 if in_progress:
                     threading.Thread(target=query, daemon=True).start()
                     time.sleep(0.0007)
@@ -100,13 +101,13 @@ class XaTarget(HistoryPlace):
 class _Disturbed:
     """A connection that something happens to before one of the statements of XA parts."""
 
-    def __init__(self, connection: Connection, count: list[int], at: int, happen: Callable[[Callable[[], list[Result]]], None]) -> None:
+    def __init__(self, connection: Connection, count: list[int], at: int, happen: Callable[[Callable[[], list[ResultSet]]], None]) -> None:
         self._connection, self._count, self._at, self._happen = connection, count, at, happen
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
 
-    def query(self, sql: bytes | str) -> list[Result]:
+    def query(self, sql: bytes | str) -> list[ResultSet]:
         text = sql if isinstance(sql, bytes) else sql.encode()
         if b"GET_LOCK" in text and self._count[1]:
             self._count[2] = 1
@@ -120,7 +121,7 @@ class _Disturbed:
         return self._connection.query(sql)
 
 
-def disturbed(at: int, happen: Callable[[Callable[[], list[Result]]], None]) -> Callable[[DatabaseUrl], Connection]:
+def disturbed(at: int, happen: Callable[[Callable[[], list[ResultSet]]], None]) -> Callable[[DatabaseUrl], Connection]:
     """Makes connections; something happens before the n-th statement that is run under the lock of statements."""
     count = [0, 0, 0]
     return lambda url: _Disturbed(connect(url), count, at, happen)
@@ -129,7 +130,7 @@ def disturbed(at: int, happen: Callable[[Callable[[], list[Result]]], None]) -> 
 def losing_connections(at: int, target: XaTarget) -> Callable[[DatabaseUrl], Connection]:
     """Makes connections that are ended by the server before the n-th statement."""
 
-    def happen(_query: Callable[[], list[Result]]) -> None:
+    def happen(_query: Callable[[], list[ResultSet]]) -> None:
         for number in target.connections():
             with contextlib.suppress(pymysql.MySQLError):
                 target.kill(number)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from paraply._native import ResultSet
 from paraply.errors import ApplyFailed, ServerError, UsageError
 from paraply.targets.mysql.ddl.context import ServerKind
 from paraply.targets.mysql.replication.mysql_channel import MySqlChannel, remove
@@ -32,10 +33,10 @@ class Starting:
                 raise ServerError("Replica failed to initialize applier metadata structure from the repository", 1872)
             self.begun += 1
         elif "replication_connection_configuration" in statement:
-            return [(["user"], [[self.user]] if self.made else [], None)]
+            return [ResultSet(["user"], [(self.user,)] if self.made else [], 0)]
         elif "replica_skip_errors" in statement:
-            return [(["skipped"], [[b"OFF"]], None)]
-        return [([], [], None)]
+            return [ResultSet(["skipped"], [(b"OFF",)], 0)]
+        return [ResultSet([], [], 0)]
 
 
 def channel_on(server: Starting) -> MySqlChannel:

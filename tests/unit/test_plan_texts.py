@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from paraply._native import GtidSet
+from paraply._native import GtidSet, ResultSet, WriteSetFallback
 from paraply.applier.preflight.dry_run import DryRun
 from paraply.applier.preflight.plan import RunPlan, check_stop
 from paraply.cli.apply import show
@@ -39,7 +39,7 @@ def test_a_run_that_applied_nothing_is_not_continued() -> None:
 
 
 def test_the_report_names_new_connections(capsys: pytest.CaptureFixture[str]) -> None:
-    show(ApplyReport(transactions=1, reconnects=2, fallbacks=[("known definition differs from the log", "shop.sv", 3)]))
+    show(ApplyReport(transactions=1, reconnects=2, fallbacks=[WriteSetFallback("known definition differs from the log", "shop.sv", 3)]))
     printed = " ".join(capsys.readouterr().out.split())
     assert "2 new connections after lost ones" in printed
     assert "known definition differs from the log (as for a system-versioned table" in printed
@@ -66,7 +66,7 @@ def test_a_missing_parent_names_the_filter() -> None:
 
 @pytest.mark.parametrize("has_gtids", [True, False])
 def test_hidden_columns_name_the_targets_replication_only_to_a_log_that_it_takes(has_gtids: bool) -> None:
-    one: Any = SimpleNamespace(query=lambda sql: [(None, [(1,)])])
+    one: Any = SimpleNamespace(query=lambda sql: [ResultSet(["1"], [(1,)], 0)])
     checker = TableChecker.of(one, ServerKind(False, (9, 7, 4)), ApplyPlan("c", "f", 4, has_gtids=has_gtids))
     with pytest.raises(SchemaMismatch, match="hidden columns") as refused:
         checker._refuse_functional(one, "shop.t", "TRUE", 1)

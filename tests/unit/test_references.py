@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from paraply._native import NumberQuery, ResultSet
 from paraply.errors import ParaplyError, ServerError, TemporaryFailure
 from paraply.targets.mysql.preflight.privileges import parse_grants
 from paraply.targets.mysql.rows.foreign_keys import References, may_ask
@@ -29,7 +30,7 @@ class Connection:
         if self.answers and isinstance(self.answers[0], Exception):
             raise self.answers.pop(0)
         given, self.answers = self.answers, []
-        return [(["n"], rows if isinstance(rows, list) else [(rows,)], 0) for rows in given]
+        return [ResultSet(["n"], rows if isinstance(rows, list) else [(rows,)], 0) for rows in given]
 
     def close(self) -> None: ...
 
@@ -38,7 +39,7 @@ class Check:
     """Result of the native core for a block."""
 
     def __init__(self, *expected: int) -> None:
-        self.questions = [(f"SELECT {number}", number) for number in expected]
+        self.questions = [NumberQuery(f"SELECT {number}", number) for number in expected]
 
 
 #: A block that is not looked at.

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from paraply._native import ResultSet
 from paraply.targets.lock_waits import UNTOLD
 from paraply.targets.mysql.lock_waits import RowWaits
 
@@ -22,13 +23,13 @@ class Copying:
 
     def query(self, statement: str) -> Any:
         if statement.startswith("SHOW GLOBAL STATUS"):  # no copy
-            return [(["name", "value"], [(b"Innodb_row_lock_current_waits", str(len(self.waits)).encode())])]
+            return [ResultSet(["name", "value"], [(b"Innodb_row_lock_current_waits", str(len(self.waits)).encode())], 0)]
         assert "innodb_lock_waits" in statement
         if self.now - self._looked >= 0.1:
             self._copy = list(self.waits)
         self._looked = self.now
         self.looks += 1
-        return [(["waiter", "holder"], [(str(one).encode(), str(other).encode()) for one, other in self._copy])]
+        return [ResultSet(["waiter", "holder"], [(str(one).encode(), str(other).encode()) for one, other in self._copy], 0)]
 
 
 @pytest.fixture

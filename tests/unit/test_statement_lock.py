@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from paraply._native import ResultSet
 from paraply.errors import ServerError
 from paraply.targets.mysql.progress.store import ProgressStore
 
@@ -20,7 +21,7 @@ class Answers:
         answer = self.left.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return [([statement], [[answer]])]
+        return [ResultSet([statement], [(answer,)], 0)]
 
 
 def killed() -> ServerError:

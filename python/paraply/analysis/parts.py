@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paraply._native import LogReader, scan_log
+from paraply._native import LogReader, Place, scan_log
 from paraply.errors import UsageError
 from paraply.logs.statement_text import decode_logged
 from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 
 if TYPE_CHECKING:
-    from paraply._native import LogScan, Transaction
+    from paraply._native import CommitTimes, LogScan, ScannedPiece, Transaction
     from paraply.logs.stop_point import StopPoint
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
@@ -45,10 +45,7 @@ WHOLE = 1 << 62
 # The magic, and the header of the first event without its flags, because the server clears one of them when it closes the file.
 HEAD_BYTES = 4 + 17
 
-Place = tuple[int, int, bool]
-"""Boundary between transactions: its offset, the offset of the valid format description, and True for a relay log."""
-
-BEGIN: Place = (4, 4, False)
+BEGIN = Place(4, 4, relay_log=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ class LogPart:
     position: int = 0
     tables: list[Table] = field(default_factory=list)
     piece: tuple[Place, int | None] | None = None
-    committed: tuple[int, int] | None = None
+    committed: CommitTimes | None = None
     transactions: int | None = None
     marks: tuple[FileMark, ...] = ()
     first_file: int = 0
@@ -133,14 +130,14 @@ class Scanned:
 
     Attributes:
         path: The file.
-        pieces: For each piece its start, its end, its number of transactions, and their earliest and latest commit time.
+        pieces: The pieces in order.
         steps: Changes of tables by statements, each with the number of its piece.
         end: Position at which a later scan continues.
         failure: Error that ended the scan before the file's end.
     """
 
     path: str
-    pieces: list[tuple[Place, int, int, tuple[int, int] | None]]
+    pieces: list[ScannedPiece]
     steps: list[tuple[int, Step]]
     end: Place
     failure: BaseException | None
@@ -180,8 +177,8 @@ def scan(path: str, split: int, *, start: Place | None = None, cuts: Sequence[in
 
 def steps_of(found: LogScan) -> Iterator[tuple[int, Step]]:
     """Yield the changes of tables by a file's statements."""
-    for piece, transaction in found.statements:
-        yield piece, Step(transaction)
+    for statements in found.statements:
+        yield statements.piece, Step(statements.transaction)
 
 
 def scan_all(paths: Sequence[str], split: int, *, events: bool = False) -> list[Scanned]:
@@ -240,15 +237,15 @@ def divide(
     parts: list[LogPart] = []
     position = 0
     for index, found in enumerate(scans):
-        mark = replace(marks[found.path], size=max(marks[found.path].size, found.end[0]))  # it may have grown before the scan
+        mark = replace(marks[found.path], size=max(marks[found.path].size, found.end.offset))  # it may have grown before the scan
         whole_file = not events and len(found.pieces) == 1 and end is None
         steps = iter([*found.steps, (len(found.pieces), None)])
         at, step = next(steps)
-        for number, (start, stop, transactions, committed) in enumerate(found.pieces):
+        for number, scanned in enumerate(found.pieces):
             last = number == len(found.pieces) - 1 and end is None
-            piece = None if whole_file else (start, None if last else stop)
-            parts.append(LogPart([found.path], position, list(catalog), piece, committed, transactions, (mark,), index))
-            position += transactions
+            piece = None if whole_file else (scanned.start, None if last else scanned.end)
+            parts.append(LogPart([found.path], position, list(catalog), piece, scanned.committed, scanned.transactions, (mark,), index))
+            position += scanned.transactions
             while at <= number:
                 if step is not None:
                     step(catalog)
@@ -260,9 +257,9 @@ def _scans_to(paths: Sequence[str], split: int, offset: int) -> list[Scanned]:
     """Scan files up to an offset in the last one."""
     scans = scan_all(paths[:-1], split) if len(paths) > 1 else []
     found = scan(paths[-1], split, cuts=[offset])
-    pieces = [piece for piece in found.pieces if piece[0][0] < offset]
+    pieces = [piece for piece in found.pieces if piece.start.offset < offset]
     steps = [(number, step) for number, step in found.steps if step.offset < offset]
-    failure = None if found.end[0] >= offset else found.failure
+    failure = None if found.end.offset >= offset else found.failure
     return [*scans, replace(found, pieces=pieces, steps=steps, failure=failure)]
 
 
@@ -281,7 +278,7 @@ def place_of(paths: Sequence[str], stop: StopPoint) -> tuple[int, int] | None:
         if stop.gtids:
             raise UsageError(f"{stop.gtids[0][1]} is not in these logs; name the logs that hold it, or a time")
         return None
-    return (0, BEGIN[0]) if last is None else (list(paths).index(last.file), last.end_offset)
+    return (0, BEGIN.offset) if last is None else (list(paths).index(last.file), last.end_offset)
 
 
 def mark_of(path: str) -> FileMark:

@@ -20,6 +20,7 @@ from paraply.logs.feed import Feed, FeedRules
 from paraply.output_files import write_failed
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.readers.dump import read_dump
+from paraply.wording import fallback_reasons, fallback_total
 
 __all__ = ["MOST_WORKERS", "StampReport", "stamp"]
 
@@ -118,8 +119,8 @@ def stamp(
     for name in ("transactions", "changed", "barriers", "parallel_before", "parallel_after"):
         setattr(report, name, getattr(stamper, name))
     report.files, report.bytes = [str(path) for path in files.final], stamper.written
-    report.fallbacks = sum(count for _, _, count in feed.fallbacks)
-    report.fallback_reasons = [{"reason": reason, "table": table, "count": count} for reason, table, count in feed.fallbacks]
+    report.fallbacks = fallback_total(feed.fallbacks)
+    report.fallback_reasons = fallback_reasons(feed.fallbacks)
     report.seconds = time.monotonic() - started
     return report
 

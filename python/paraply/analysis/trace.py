@@ -22,7 +22,7 @@ from paraply.schema.readers.dump import read_dump
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from paraply._native import Selection
+    from paraply._native import Selection, WriteSetFallback
     from paraply.logs.feed import FeedItem
 
 __all__ = ["SCHEMES", "TraceSource", "trace"]
@@ -112,7 +112,7 @@ class TraceSource:
         return self._feed.read_bytes
 
     @property
-    def fallbacks(self) -> list[tuple[str, str, int]]:
+    def fallbacks(self) -> list[WriteSetFallback]:
         """(reason, table, count) of coarser write sets (R13)."""
         return self._feed.fallbacks
 

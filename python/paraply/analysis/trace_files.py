@@ -20,6 +20,7 @@ from paraply.analysis.trace import TraceSource
 from paraply.errors import ParaplyError, UsageError
 from paraply.logs import log_paths
 from paraply.output_files import NewFile
+from paraply.wording import fallback_reasons, fallback_total
 
 __all__ = ["TraceReport", "write_trace"]
 
@@ -101,8 +102,8 @@ def write_trace(
     report.transactions, report.log_bytes = source.transactions, source.read_bytes
     report.files = [str(file) for file in writer.files]
     report.bytes = sum(file.stat().st_size for file in writer.files)
-    report.fallbacks = sum(count for _, _, count in source.fallbacks)
-    report.fallback_reasons = [{"reason": reason, "table": table, "count": count} for reason, table, count in source.fallbacks]
+    report.fallbacks = fallback_total(source.fallbacks)
+    report.fallback_reasons = fallback_reasons(source.fallbacks)
     report.seconds = time.monotonic() - started
     return report
 

@@ -12,12 +12,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from paraply._native import Catalog, Comparison, DependencyVerifier, LogReader, StampVerifier, TrackerVerifier, TransactionBatch, log_head
+from paraply._native import (
+    Catalog,
+    Comparison,
+    DependencyVerifier,
+    LogReader,
+    StampVerifier,
+    TrackerVerifier,
+    TransactionBatch,
+    WriteSetFallback,
+    log_head,
+)
 from paraply.errors import LogNotUnderstood, NumbersDiffer, UsageError
 from paraply.logs import log_paths
 from paraply.logs.feed import Feed, FeedRules
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.readers.dump import read_dump
+from paraply.wording import fallback_reasons, fallback_total
 
 __all__ = ["TrackerArguments", "TrackerOptions", "VerifyReport", "require_equal", "verify"]
 
@@ -319,7 +330,7 @@ def feed_stamps(verifier: StampVerifier, stamps: Iterator[TransactionBatch], ord
         verifier.add_stamps(batch)
 
 
-def report_of(found: Comparison, fallbacks: Sequence[tuple[str, str, int]], seconds: float) -> VerifyReport:
+def report_of(found: Comparison, fallbacks: Sequence[WriteSetFallback], seconds: float) -> VerifyReport:
     """Make the report of a comparison."""
     return VerifyReport(
         transactions=found.transactions,
@@ -328,7 +339,7 @@ def report_of(found: Comparison, fallbacks: Sequence[tuple[str, str, int]], seco
         first_difference=found.first_difference,
         differences=found.differences,
         gc_after=found.gc_after,
-        fallbacks=sum(count for _, _, count in fallbacks),
-        fallback_reasons=[{"reason": reason, "table": table, "count": count} for reason, table, count in fallbacks],
+        fallbacks=fallback_total(fallbacks),
+        fallback_reasons=fallback_reasons(fallbacks),
         seconds=seconds,
     )

@@ -48,7 +48,7 @@ from paraply.cli.terminal import output
 from paraply.cli.terminal.dry_run import dry_run_json, show_dry_run, show_plan
 from paraply.cli.terminal.progress import apply_line
 from paraply.errors import UsageError
-from paraply.wording import counted, fallback_words
+from paraply.wording import counted, fallback_reasons, fallback_total, fallback_words
 
 if TYPE_CHECKING:
     from paraply.applier import Applier, ApplyReport
@@ -311,8 +311,8 @@ def report_json(report: ApplyReport) -> dict[str, Any]:
         "waits": report.waits,
         "apply_seconds": round(report.seconds, 3),
         "cpu": report.cpu.as_json(),
-        "fallbacks": sum(count for _, _, count in report.fallbacks),
-        "fallback_reasons": output.fallback_reasons(report.fallbacks),
+        "fallbacks": fallback_total(report.fallbacks),
+        "fallback_reasons": fallback_reasons(report.fallbacks),
     }
 
 
@@ -345,9 +345,9 @@ def show(report: ApplyReport, *, costs: bool = False) -> None:
         output.console.print(escape(line), soft_wrap=True)
     for note in report.notes:
         output.console.print(escape(note), soft_wrap=True)
-    for reason, table, count in report.fallbacks:
-        more = _REASONS.get(reason, "")
-        output.console.print(f"coarser write set: {escape(fallback_words(f'{reason}{more}', table, count))}")
+    for fallback in report.fallbacks:
+        reason = fallback.reason + _REASONS.get(fallback.reason, "")
+        output.console.print(f"coarser write set: {escape(fallback_words(reason, fallback.table, fallback.number))}")
     if costs:
         from paraply.cli.terminal.cpu_table import cpu_table
 

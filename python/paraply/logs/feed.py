@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from paraply._native import WriteSetFallback
 from paraply.cpu_time import thread_counted
 from paraply.logs.bounded_queue import BoundedQueue
 from paraply.logs.statement_text import decode_logged
@@ -175,9 +176,9 @@ class Feed:
         return self.read - self.handed_on
 
     @property
-    def fallbacks(self) -> list[tuple[str, str, int]]:
-        """(reason, table, count) of coarser write sets (R13), most frequent first."""
-        return [(reason, table, count) for (reason, table), count in self._fallbacks.copy().most_common()]
+    def fallbacks(self) -> list[WriteSetFallback]:
+        """Reasons for coarser write sets (R13), most frequent first."""
+        return [WriteSetFallback(reason, table, number) for (reason, table), number in self._fallbacks.copy().most_common()]
 
     def seed(self, tables: Sequence[Table]) -> None:
         """Add table definitions before the first batch is read."""
@@ -287,8 +288,8 @@ class Feed:
         write_sets = batch.write_sets(
             self._catalog, scheme=rules.scheme, bytewise=rules.bytewise, by_event=rules.by_event, bounded=rules.bounded
         )
-        for reason, table, count in write_sets.fallbacks:
-            self._fallbacks[reason, table] += count
+        for fallback in write_sets.fallbacks:
+            self._fallbacks[fallback.reason, fallback.table] += fallback.number
         if self._rules.on_hashed is not None:
             self._rules.on_hashed(batch, write_sets, self._catalog)
         size = batch.bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from paraply._native import GtidSet, SkipList
+from paraply._native import GtidSet, MariadbGtidRange, SkipList
 from paraply.errors import UsageError
 
 __all__ = ["TransactionSet"]
@@ -162,11 +162,11 @@ class TransactionSet:
         return ",".join(([str(self.mysql)] if self.mysql else []) + ranges)
 
 
-def _by_origin(ranges: list[tuple[int, int, int, int]]) -> dict[Origin, list[tuple[int, int]]]:
+def _by_origin(ranges: list[MariadbGtidRange]) -> dict[Origin, list[tuple[int, int]]]:
     """Return ranges by their domain and server."""
     by_origin: dict[Origin, list[tuple[int, int]]] = {}
-    for domain, server, first, last in ranges:
-        by_origin.setdefault((domain, server), []).append((first, last))
+    for each in ranges:
+        by_origin.setdefault((each.domain, each.server_id), []).append((each.first, each.last))
     return by_origin
 
 

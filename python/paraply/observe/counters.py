@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paraply.observe.cpu_cost import CpuCost
 
 if TYPE_CHECKING:
+    from paraply._native import WriteSetFallback
     from paraply.logs.skipping import SkipResult
     from paraply.logs.stop_point import StopPlace
     from paraply.observe.conflicts import ConflictCount
@@ -203,7 +204,7 @@ class ApplyReport:
     reconnects: int = 0
     storms: int = 0
     waits: dict[str, float] = field(default_factory=dict)
-    fallbacks: list[tuple[str, str, int]] = field(default_factory=list)
+    fallbacks: list[WriteSetFallback] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     workers: list[WorkerCounters] = field(default_factory=list)
     conflicts: tuple[ConflictCount, ...] = ()

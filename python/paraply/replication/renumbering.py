@@ -12,6 +12,7 @@ from paraply.replication.table_states import TableState, TableStates
 from paraply.runtime import runtime
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.readers.dump import read_dump
+from paraply.wording import fallback_reasons, fallback_total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -102,8 +103,8 @@ class Renumbering:
         fallbacks = self._feed.fallbacks
         return {
             **{name: getattr(self._numberer, name) for name in names},
-            "fallbacks": sum(count for _, _, count in fallbacks),
-            "fallback_reasons": [{"reason": reason, "table": table, "count": count} for reason, table, count in fallbacks],
+            "fallbacks": fallback_total(fallbacks),
+            "fallback_reasons": fallback_reasons(fallbacks),
         }
 
     def _run(self) -> None:

@@ -15,7 +15,7 @@ from paraply.runtime import runtime
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from paraply._native import LogServer
+    from paraply._native import LogServer, NumberedFile
 
 __all__ = ["Retention"]
 
@@ -67,44 +67,44 @@ class Retention:
         files = server.files()
         replicas = server.replicas()
         self._note(files, [*server.left(), *replicas])
-        reading = min([files[-1][0] if newest is None else newest, *(int(replica["log_number"]) for replica in replicas)])
-        candidates = [(number, path) for number, path in files[:-1] if number < reading]
+        reading = min([files[-1].number if newest is None else newest, *(int(replica["log_number"]) for replica in replicas)])
+        candidates = [file for file in files[:-1] if file.number < reading]
         count = max(self._by_age(candidates), self._by_size(files, len(candidates)), self._by_replicas(files, len(candidates)))
-        return purge_relay_log(self.folder, files[count][1]) if count else []
+        return purge_relay_log(self.folder, files[count].path) if count else []
 
-    def _by_age(self, candidates: Sequence[tuple[int, Path]]) -> int:
+    def _by_age(self, candidates: Sequence[NumberedFile]) -> int:
         if self.seconds is None:
             return 0
         oldest = runtime.now() - self.seconds
         count = 0
-        for _, path in candidates:
-            if path.stat().st_mtime >= oldest:
+        for file in candidates:
+            if file.path.stat().st_mtime >= oldest:
                 break
             count += 1
         return count
 
-    def _by_size(self, files: Sequence[tuple[int, Path]], most: int) -> int:
+    def _by_size(self, files: Sequence[NumberedFile], most: int) -> int:
         if self.bytes is None:
             return 0
-        sizes = [path.stat().st_size for _, path in files]
+        sizes = [file.path.stat().st_size for file in files]
         total, count = sum(sizes), 0
         while total > self.bytes and count < most:
             total -= sizes[count]
             count += 1
         return count
 
-    def _by_replicas(self, files: Sequence[tuple[int, Path]], most: int) -> int:
+    def _by_replicas(self, files: Sequence[NumberedFile], most: int) -> int:
         """Return the number of files before which every registered replica has everything."""
         if not self.received or not self._known:
             return 0
         held = [GtidSet(text) for text in self._known.values()]
         for count in range(most, 0, -1):
-            before = log_head(str(files[count][1])).previous_gtids
+            before = log_head(str(files[count].path)).previous_gtids
             if before is not None and all(before <= one for one in held):
                 return count
         return 0
 
-    def _note(self, files: Sequence[tuple[int, Path]], replicas: Sequence[Mapping[str, Any]]) -> None:
+    def _note(self, files: Sequence[NumberedFile], replicas: Sequence[Mapping[str, Any]]) -> None:
         """Record what each replica has for certain: what it had when it came, and files of which much later bytes were sent.
 
         What was sent last may still be on its way.

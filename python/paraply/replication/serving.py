@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from paraply._native import LogServer
+    from paraply._native import ListenAddress, LogServer
     from paraply.replication.renumbering import Renumbering, RenumberOptions
     from paraply.replication.retention import Retention
 
@@ -166,7 +166,7 @@ class LogService:
         }
 
     @property
-    def address(self) -> tuple[str, int] | None:
+    def address(self) -> ListenAddress | None:
         """Host and port on which it listens; None before it does."""
         return self._server.address if self._server is not None else None
 

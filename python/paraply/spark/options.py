@@ -20,7 +20,7 @@ from paraply.logs.transaction_set import TransactionSet
 from paraply.schema.readers.dump import read_dump
 
 if TYPE_CHECKING:
-    from paraply._native import Transaction
+    from paraply._native import CommitTimes, Transaction
     from paraply.schema.model import Table
 
 __all__ = ["MODES", "Options"]
@@ -215,13 +215,13 @@ class Options:
             return False
         return self.named is None or (transaction.gtid is not None and transaction.gtid in self.named)
 
-    def may_hold(self, committed: tuple[int, int] | None, transactions: int | None) -> bool:
+    def may_hold(self, committed: CommitTimes | None, transactions: int | None) -> bool:
         """Return False for a part none of whose transactions meets the conditions on time."""
         if self.since is None and self.until is None:
             return True
         if committed is None:
             return transactions is None
-        return (self.since is None or committed[1] >= self.since) and (self.until is None or committed[0] < self.until)
+        return (self.since is None or committed.latest >= self.since) and (self.until is None or committed.earliest < self.until)
 
     def definitions(self) -> list[Table]:
         """Return the tables of the dump or the server, if one is named."""

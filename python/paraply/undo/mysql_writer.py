@@ -187,7 +187,7 @@ class MySqlWriter:
         except ServerError as error:
             raise self._refused(changes, error) from None
         for index, (change, place) in enumerate(zip(changes, places(changes), strict=True)):
-            if results[place][2] != len(change.keys):
+            if results[place].affected != len(change.keys):
                 raise changed_row(change, self._key(changes, index))
 
     def check_keys(self, checks: Iterable[Check]) -> None:
@@ -270,7 +270,7 @@ class MySqlWriter:
         self._connection.query(_BACK)
         for index, change in enumerate(changes):
             try:
-                found = query_each(self._connection, change.texts)[change.place][2]
+                found = query_each(self._connection, change.texts)[change.place].affected
             except ServerError as refused:
                 key = change.keys[0] if len(change.keys) == 1 else None
                 reason = explain(refused)

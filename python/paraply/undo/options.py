@@ -9,6 +9,7 @@ from paraply._native import TableFilter
 from paraply.logs.stop_point import moment_text
 
 if TYPE_CHECKING:
+    from paraply._native import SkippedRow
     from paraply.logs.transaction_set import TransactionSet
     from paraply.schema.model import Table
     from paraply.undo.history import EarlierUndo
@@ -112,7 +113,7 @@ class UndoReport:
     rows: dict[str, int] = field(default_factory=dict)
     dependents: list[Dependent] = field(default_factory=list)
     dependent_count: int = 0
-    kept_rows: list[tuple[str, str]] = field(default_factory=list)
+    kept_rows: list[SkippedRow] = field(default_factory=list)
     kept_count: int = 0
     applied: bool = False
     seconds: float = 0.0
@@ -129,7 +130,7 @@ class UndoReport:
         if len(self.dependents) < NAMED:
             self.dependents.append(dependent)
 
-    def add_kept(self, rows: list[tuple[str, str]]) -> None:
+    def add_kept(self, rows: list[SkippedRow]) -> None:
         """Count rows that stay, and keep the first."""
         self.kept_count += len(rows)
         self.kept_rows += rows[: NAMED - len(self.kept_rows)]
@@ -142,7 +143,7 @@ class UndoReport:
             "tables": dict(self.rows),
             "dependents": [dependent.as_json() for dependent in self.dependents],
             "dependent_count": self.dependent_count,
-            "kept_rows": [{"table": table, "key": key} for table, key in self.kept_rows],
+            "kept_rows": [row._asdict() for row in self.kept_rows],
             "kept_count": self.kept_count,
             "applied": self.applied,
             "undo_seconds": round(self.seconds, 3),

@@ -12,6 +12,7 @@ mod large;
 mod log;
 mod moment;
 mod plan;
+mod records;
 mod rows;
 mod servers;
 
@@ -20,6 +21,8 @@ use pyo3::prelude::*;
 /// The module `paraply._native` for Python.
 #[pymodule(gil_used = true)]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::analysis::key_names::{PyNamedKey, name_keys};
     #[pymodule_export]
@@ -135,4 +138,10 @@ mod _native {
     use crate::servers::serve::{PyLogServer, PyReplicaAccess, PyServeNotice, PyServedEnd};
     #[pymodule_export]
     use crate::servers::transaction_server::PyTransactionServer;
+
+    /// Adds the classes of named tuples.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::records::add_classes(module)
+    }
 }

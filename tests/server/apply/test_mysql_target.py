@@ -35,7 +35,8 @@ from paraply.targets.url import parse_url
 if TYPE_CHECKING:
     from server.mysql_fixtures import Server
 
-    from paraply.targets.mysql.sql import Connection, Result
+    from paraply._native import ResultSet
+    from paraply.targets.mysql.sql import Connection
 
 
 def expected(path: Path) -> dict[str, int]:
@@ -311,7 +312,7 @@ class _Short:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def query(self, sql: bytes | str) -> list[Result]:
+    def query(self, sql: bytes | str) -> list[ResultSet]:
         assert isinstance(sql, bytes)
         return self._connection.query(b"; ".join(sql.split(b"; ")[:2]))
 

@@ -18,9 +18,10 @@ from server.replay import SqlPlace, answer_to, end, expected_checksums, start
 from server.waiting import wait_until
 from servers import sql_connect
 
+from paraply._native import ResultSet
 from paraply.applier import Applier
 from paraply.errors import ConnectionLost, ServerError, TemporaryFailure
-from paraply.targets.mysql.sql import Connection, Result
+from paraply.targets.mysql.sql import Connection
 from paraply.targets.mysql.target import MySqlTarget, connect
 from paraply.targets.url import DatabaseUrl, parse_url
 
@@ -157,7 +158,7 @@ class Interrupted:
         self._connection = connection
         self.kills = 0
 
-    def query(self, sql: bytes | str) -> list[Result]:
+    def query(self, sql: bytes | str) -> list[ResultSet]:
         if self.kills:
             self.kills -= 1
             raise ServerError("Query execution was interrupted", 1317, "70100")
@@ -193,7 +194,7 @@ class Overheard:
         self._connection = connection
         self.asked: list[tuple[str, int]] = []
 
-    def query(self, sql: bytes | str) -> list[Result]:
+    def query(self, sql: bytes | str) -> list[ResultSet]:
         results = self._connection.query(sql)
         self.asked.append((sql if isinstance(sql, str) else sql.decode("utf-8", "replace"), len(results)))
         return results

@@ -10,8 +10,9 @@ import pytest
 from server.history_source import ITEMS, Source, with_other_uuid
 
 from paraply import Applier
+from paraply._native import ResultSet
 from paraply.errors import ParaplyError, ServerError
-from paraply.targets.mysql.sql import Connection, Result
+from paraply.targets.mysql.sql import Connection
 from paraply.targets.mysql.target import MySqlTarget, connect
 from paraply.targets.url import DatabaseUrl, parse_url
 
@@ -43,7 +44,7 @@ class Hurt:
         self._url = url
         self._hurting = hurting
 
-    def query(self, sql: bytes | str) -> list[Result]:
+    def query(self, sql: bytes | str) -> list[ResultSet]:
         if self._hurting.is_hit():
             if self._hurting.how == "KILL QUERY":
                 raise ServerError("Query execution was interrupted", 1317, "70100")

@@ -12,6 +12,7 @@ from server.mysql_blocks import Log, apply, some_blocks, without_references
 from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
 from server.waiting import wait_until
 
+from paraply._native import ResultSet
 from paraply.errors import AlreadyRunning, ApplyFailed, TemporaryFailure
 from paraply.targets.mysql.sql import must_find, to_int
 
@@ -196,4 +197,4 @@ def test_r25_a_row_of_progress_that_is_not_found_is_no_other_apply(server: Serve
     session.rollback()
     assert server.checksums() == before
     with pytest.raises(TemporaryFailure, match="interrupted"):
-        must_find([([], [], 1), ([], [], 0)])
+        must_find([ResultSet([], [], 1), ResultSet([], [], 0)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import shutil
-import sys
 import tempfile
 import time
 import types
@@ -12,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paraply import _native
+from paraply._native import SourceSession, WriteSetFallback
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def make(ordinal: int, *keys: str, gtid: bool = True, **more: Any) -> Transactio
 @dataclass
 class WriteSets:
     batch: list[Transaction]
-    fallbacks: list[tuple[str, str, int]]
+    fallbacks: list[WriteSetFallback]
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -122,7 +123,7 @@ class Batch(list):  # type: ignore[type-arg]
     def write_sets(
         self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False, by_event: bool = False, bounded: bool = False
     ) -> WriteSets:
-        return WriteSets(self, [("reason", "d.t", 1)] if any("fallback" in t.keys for t in self) else [])
+        return WriteSets(self, [WriteSetFallback("reason", "d.t", 1)] if any("fallback" in t.keys for t in self) else [])
 
     def table_maps(self) -> list[Any]:
         return []
@@ -248,8 +249,8 @@ class Block:
         return GtidSet(members=frozenset(t.gtid for t in self.transactions if t.gtid))
 
     @property
-    def sessions(self) -> list[tuple[int, int | None]]:
-        return list({(t.server_id, t.session) for t in self.transactions})
+    def sessions(self) -> list[SourceSession]:
+        return list({SourceSession(t.server_id, t.session) for t in self.transactions})
 
     @property
     def first_gtid(self) -> str | None:
@@ -403,18 +404,14 @@ class TableFilter:
 
 
 def native_module() -> types.ModuleType:
+    """The native module, with the stand-ins in the places of the objects that they stand for."""
     module = types.ModuleType("paraply._native")
+    vars(module).update(vars(_native))
     module.log_head = log_head  # type: ignore[attr-defined]
     module.look_ahead = look_ahead  # type: ignore[attr-defined]
     for part in (GtidSet, Catalog, LogReader, Planner, Block, StopCondition, Transaction, TableFilter):
         setattr(module, part.__name__, part)
     return module
-
-
-try:
-    import paraply._native  # noqa: F401
-except ImportError:
-    sys.modules["paraply._native"] = native_module()
 
 
 def independent(count: int) -> list[Transaction]:

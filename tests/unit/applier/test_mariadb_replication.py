@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from paraply._native import GtidSet
+from paraply._native import GtidSet, ResultSet
 from paraply.applier.execute.retry import RetryPolicy
 from paraply.applier.schedule.job_list import Job
 from paraply.applier.via_replication.isolation import Isolation
@@ -148,8 +148,8 @@ class FakeMariaDb:
             if statement.startswith(beginning):
                 if isinstance(answer, Exception):
                     raise answer
-                return [answer]
-        return [([], [], 0)]
+                return [ResultSet(*answer)]
+        return [ResultSet([], [], 0)]
 
 
 def status(**changes: object) -> tuple[list[str], list[tuple[object, ...]], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from paraply._native import SourceSession
 from paraply.applier.schedule.session_order import SessionOrder
 
 A, B, UNKNOWN = (1, 7), (2, 7), (1, None)
@@ -13,11 +14,11 @@ A, B, UNKNOWN = (1, 7), (2, 7), (1, None)
 @dataclass
 class Numbered:
     id: int
-    sessions: list[tuple[int, int | None]]
+    sessions: list[SourceSession]
 
 
 def before(order: SessionOrder, number: int, *sessions: tuple[int, int | None], committed: int = 0) -> tuple[int, ...]:
-    block: Any = Numbered(number, list(sessions))
+    block: Any = Numbered(number, [SourceSession(*session) for session in sessions])
     return tuple(sorted(order.before(block, committed)))
 
 

@@ -13,7 +13,7 @@ from paraply.analysis.analyze.result import Curve, Point, Scheme
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply._native import Costs, Outcome, Recording
+    from paraply._native import ChainLength, Costs, Outcome, Recording
     from paraply.analysis.analyze.capacity import Capacity
     from paraply.analysis.analyze.result import ApplierName
 
@@ -38,10 +38,10 @@ def schemes(recording: Recording, costs: Costs, serial_ns: int) -> tuple[Scheme,
     return tuple(found)
 
 
-def scheme(name: str, span: tuple[int, int], serial_ns: int) -> Scheme:
+def scheme(name: str, span: ChainLength, serial_ns: int) -> Scheme:
     """Return one scheme."""
-    total_ns, steps = span
-    return Scheme(name, round(serial_ns / total_ns, 2) if total_ns else 1.0, total_ns / 1e9, steps)
+    gain = round(serial_ns / span.total_ns, 2) if span.total_ns else 1.0
+    return Scheme(name, gain, span.total_ns / 1e9, span.steps)
 
 
 def curves_of(recording: Recording) -> list[tuple[ApplierName, str, bool]]:

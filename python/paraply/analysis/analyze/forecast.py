@@ -19,7 +19,7 @@ SHOWN_KEYS = 20
 def forecast(recorded: Recorded, names: KeyNames, primaries: int, latency_ms: float) -> ConflictForecast:
     """Return the prediction that was made while the log was read."""
     predicted = recorded.predicted
-    keys = [ConflictKey(names.name(key), round(count, 2)) for key, count in predicted.keys]
+    keys = [ConflictKey(names.name(one.key), round(one.conflicts, 2)) for one in predicted.keys]
     by_table: defaultdict[str, float] = defaultdict(float)
     for key in keys:
         by_table[key.name.table] += key.conflicts

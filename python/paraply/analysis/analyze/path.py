@@ -19,8 +19,8 @@ SHOWN = 20
 def critical_path(recording: Recording, costs: Costs, names: KeyNames, serial_ns: int) -> CriticalPath:
     """Return the longest chain of transactions that wait for one another."""
     chain = recording.critical_path(costs, SHOWN)
-    largest = tuple(step(recording, costs, names, index, key) for index, key in chain.largest)
-    keys = tuple(KeySteps(names.name(key), steps) for key, steps in chain.keys)
+    largest = tuple(step(recording, costs, names, one.transaction, one.key) for one in chain.largest)
+    keys = tuple(KeySteps(names.name(one.key), one.steps) for one in chain.keys)
     share = chain.total_ns / serial_ns if serial_ns else 0.0
     return CriticalPath(chain.total_ns / 1e9, chain.steps, round(share, 4), largest, keys)
 

@@ -18,7 +18,7 @@ from paraply.schema.readers.dump import read_dump
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply._native import Costs, TransactionBatch, WriteSets
+    from paraply._native import Costs, TransactionBatch, TransactionKey, WriteSetFallback, WriteSets
     from paraply.analysis.analyze.names import KeyNames
 
 __all__ = ["TRACE_COLUMNS", "Recorded", "is_trace", "record_logs", "record_trace", "recorded"]
@@ -51,7 +51,7 @@ class Recorded:
     recording: Recording
     totals: LogTotals
     predicted: Predicted
-    fallbacks: list[tuple[str, str, int]]
+    fallbacks: list[WriteSetFallback]
     files: int
 
 
@@ -105,9 +105,7 @@ def record_logs(
     return recorded(recorder, feed.fallbacks, len(paths))
 
 
-def find_names(
-    batch: TransactionBatch, catalog: Catalog, wanted: Sequence[tuple[int, int]], names: KeyNames, recorder: LogRecorder
-) -> None:
+def find_names(batch: TransactionBatch, catalog: Catalog, wanted: Sequence[TransactionKey], names: KeyNames, recorder: LogRecorder) -> None:
     """Find the names of keys in the transactions that touch them."""
     by_transaction: dict[int, list[int]] = {}
     for index, key in wanted:
@@ -153,7 +151,7 @@ def record_trace(
     return recorded(recorder, [], len(paths))
 
 
-def recorded(recorder: LogRecorder, fallbacks: list[tuple[str, str, int]], files: int) -> Recorded:
+def recorded(recorder: LogRecorder, fallbacks: list[WriteSetFallback], files: int) -> Recorded:
     """Return the record."""
     predicted, totals = recorder.predicted(_MOST_PREDICTED), recorder.totals()
     return Recorded(recorder.finish(), totals, predicted, fallbacks, files)

@@ -19,6 +19,7 @@ from paraply.analysis.analyze.result import Analysis, OverTime, Totals
 from paraply.analysis.analyze.timeline import write_timeline
 from paraply.errors import UsageError
 from paraply.logs import log_paths
+from paraply.wording import fallback_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,7 +114,7 @@ def analysis_of(recorded: Recorded, options: AnalyzeOptions, names: KeyNames) ->
     explanation, times = explain(recording, options.costs, names, workers=options.replica_workers, most_workers=most)
     if options.timeline is not None:
         write_timeline(recording, times, explanation, options.timeline)
-    reasons = tuple({"reason": reason, "table": table, "count": count} for reason, table, count in recorded.fallbacks)
+    reasons = tuple(fallback_reasons(recorded.fallbacks))
     return Analysis(
         totals=totals_of(recorded),
         costs=options.costs,
@@ -159,7 +160,7 @@ def totals_of(recorded: Recorded) -> Totals:
     """Return the totals with rates and times."""
     found = recorded.totals
     first, last = (moment(time) for time in found.times) if found.times else (None, None)
-    span = (found.times[1] - found.times[0]) / 1e6 if found.times else 0.0
+    span = (found.times.latest - found.times.earliest) / 1e6 if found.times else 0.0
     rate = [round(count / span, 3) if span else None for count in (found.transactions, found.rows, found.bytes)]
     return Totals(
         transactions=found.transactions,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply._native import Block
+    from paraply._native import Block, SourceSession
 
 __all__ = ["SessionOrder"]
 
@@ -60,7 +60,7 @@ class SessionOrder:
                 before.append(tuple(n for n in older if committed < n < number))
         return before
 
-    def _report_unknown(self, sessions: list[tuple[int, int | None]]) -> None:
-        if self._on_unknown is not None and any(session is None for _, session in sessions):
+    def _report_unknown(self, sessions: Sequence[SourceSession]) -> None:
+        if self._on_unknown is not None and any(one.session is None for one in sessions):
             self._on_unknown()
             self._on_unknown = None

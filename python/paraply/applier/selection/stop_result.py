@@ -12,7 +12,7 @@ from paraply.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply._native import LogReader
+    from paraply._native import FilePosition, LogReader
     from paraply.applier.execute.run_state import RunState
     from paraply.applier.options import Options
     from paraply.applier.preflight.inspect import Start
@@ -101,7 +101,7 @@ def _skipped_note(options: Options, start: Start, held: int) -> str:
     return f"nothing to apply: {counted(held, 'transaction was', 'transactions were')} skipped, held by {' or '.join(reasons)}"
 
 
-def _check_begin(place: tuple[str, int], begins: Sequence[tuple[str, int]]) -> None:
+def _check_begin(place: tuple[str, int], begins: Sequence[FilePosition]) -> None:
     """Check that the replay has ended at the start of a transaction of the source's log.
 
     A relay log tells the start of a transaction except for the size of a checksum.
@@ -110,10 +110,10 @@ def _check_begin(place: tuple[str, int], begins: Sequence[tuple[str, int]]) -> N
         StopNotReached: It has ended before a later one.
     """
     file, position = place
-    at = begins[-1] if begins else ("", 0)
-    if at[0] == file and abs(at[1] - position) <= _CHECKSUM_BYTES:
+    at = begins[-1] if begins else None
+    if at is not None and at.file == file and abs(at.offset - position) <= _CHECKSUM_BYTES:
         return
-    near = " and ".join(f"{name}:{offset}" for name, offset in begins)
+    near = " and ".join(f"{begin.file}:{begin.offset}" for begin in begins)
     raise StopNotReached(
         f"--stop-before {file}:{position}: no transaction of the source's log begins there; the nearest ones begin at {near};"
         " everything before the last of them is applied"

@@ -13,10 +13,10 @@ from paraply.targets.protocol import ApplyPlan
 from paraply.targets.url import DatabaseUrl, parse_url
 
 if TYPE_CHECKING:
-    from paraply._native import Block
+    from paraply._native import Block, ResultSet
     from paraply.bench.floor.family import FloorConnection
     from paraply.bench.floor.recording import Tape
-    from paraply.targets.mysql.sql import Connection, Result
+    from paraply.targets.mysql.sql import Connection
     from paraply.targets.protocol import Target
 
 __all__ = ["MySqlFamily"]
@@ -91,7 +91,7 @@ class _TapedMySql:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
 
-    def query(self, sql: bytes | str) -> list[Result]:
+    def query(self, sql: bytes | str) -> list[ResultSet]:
         """Run a text, and record it if it was run: a session tries some that may fail, such as ``USE`` before ``CREATE DATABASE``."""
         results = self._connection.query(sql)
         self._tape.note([sql.encode() if isinstance(sql, str) else sql])

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import IO, Any
 
@@ -23,20 +23,16 @@ from paraply.errors import ParaplyError, Stopped
 from paraply.wording import without_copies
 
 __all__ = [
-    "Fallback",
     "columns_of_numbers",
     "console",
     "debug_before_command",
     "error_object",
-    "fallback_reasons",
     "notice",
     "one_line",
     "print_json",
     "run",
     "stderr",
 ]
-
-Fallback = tuple[str, str, int]
 
 _WIDTH_OF_FILES = 160
 
@@ -123,15 +119,6 @@ def message_of(error: ParaplyError) -> str:
     places = {"table": error.table, "key": error.key}
     where = ", ".join(f"{name} {value}" for name, value in places.items() if value is not None and value not in error.message)
     return one_line(f"{error.message} ({where})" if where else error.message)
-
-
-def fallback_reasons(fallbacks: Sequence[Fallback]) -> list[dict[str, Any]]:
-    """Return write-set fallbacks (R13) as the contract lists them.
-
-    >>> fallback_reasons([("no unique key", "shop.log", 3)])
-    [{'reason': 'no unique key', 'table': 'shop.log', 'count': 3}]
-    """
-    return [{"reason": reason, "table": table, "count": count} for reason, table, count in fallbacks]
 
 
 def run(

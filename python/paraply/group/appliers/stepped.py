@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from paraply._native import Certifier
+from paraply._native import Certifier, SourceSession
 from paraply.applier.commit.commit_order import CommitOrder, Ticket
 from paraply.applier.commit.consistency import Consistency
 from paraply.applier.schedule.policy.base import Needs
@@ -84,9 +84,9 @@ class Job:
         return self.entry.sequence_number
 
     @property
-    def sessions(self) -> list[tuple[int, int | None]]:
+    def sessions(self) -> list[SourceSession]:
         """Session of the transaction, as a block names it."""
-        return [(self.entry.server_id, self.entry.session)]
+        return [SourceSession(self.entry.server_id, self.entry.session)]
 
 
 class SteppedApplier:

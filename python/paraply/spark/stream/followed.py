@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from paraply._native import ScannedPiece
     from paraply.analysis.parts import Step
     from paraply.schema.catalog import SchemaCatalog
     from paraply.spark.options import Options
@@ -40,14 +41,14 @@ class FollowedFile:
 
     Attributes:
         place: The file as it is named.
-        pieces: For each piece its start, its end, its number of transactions, and their commit times.
+        pieces: The pieces in order.
         steps: Changes of tables by statements, each with the number of its piece.
         end: Position after the last whole transaction.
         mark: The file's state at the last read.
     """
 
     place: str
-    pieces: list[tuple[Place, int, int, tuple[int, int] | None]] = field(default_factory=list)
+    pieces: list[ScannedPiece] = field(default_factory=list)
     steps: list[tuple[int, Step]] = field(default_factory=list)
     end: Place = BEGIN
     mark: FileMark = NOT_YET
@@ -55,17 +56,17 @@ class FollowedFile:
     @property
     def transactions(self) -> int:
         """Number of whole transactions."""
-        return sum(transactions for *_, transactions, _ in self.pieces)
+        return sum(piece.transactions for piece in self.pieces)
 
     @property
     def whole(self) -> bool:
         """True if the file ended after a whole transaction when it was read."""
-        return self.mark.size >= LEAST and self.end[0] == self.mark.size
+        return self.mark.size >= LEAST and self.end.offset == self.mark.size
 
     def add(self, found: Scanned) -> None:
         """Add the new pieces after ``end``."""
         first = len(self.pieces)
-        self.pieces += [piece for piece in found.pieces if piece[1] > piece[0][0]]
+        self.pieces += [piece for piece in found.pieces if piece.end > piece.start.offset]
         last = max(len(self.pieces) - 1, 0)
         self.steps += [(min(first + number, last), step) for number, step in found.steps]
         self.end = found.end
@@ -179,22 +180,23 @@ class Followed:
         for name, known in self._in_order():
             if left_behind(name, start):
                 continue
-            ends.setdefault(name, BEGIN[0])
+            ends.setdefault(name, BEGIN.offset)
             if full:
                 continue
             if limit is None:
-                ends[name] = max(ends[name], known.end[0])
+                ends[name] = max(ends[name], known.end.offset)
                 continue
-            for begin, stop, _, _ in known.pieces:
-                if begin[0] < ends[name]:
+            for piece in known.pieces:
+                if piece.start.offset < ends[name]:
                     continue
-                if taken and taken + stop - begin[0] > limit:
+                size = piece.end - piece.start.offset
+                if taken and taken + size > limit:
                     full = True
                     break
-                ends[name] = stop
-                taken += stop - begin[0]
+                ends[name] = piece.end
+                taken += size
             else:
-                ends[name] = max(ends[name], known.end[0])
+                ends[name] = max(ends[name], known.end.offset)
         return ends
 
     def _leaves(self, name: str, ends: dict[str, int]) -> bool:
@@ -213,7 +215,7 @@ class Followed:
                 file=name,
                 position=ends[name],
             )
-        return later and known.whole and ends[name] >= known.end[0]
+        return later and known.whole and ends[name] >= known.end.offset
 
     def _after(self, gone: set[str]) -> tuple[int, SchemaCatalog]:
         """Return the number of transactions in logs that have left, and the definitions after them."""
@@ -252,13 +254,16 @@ class Followed:
             steps = list(known.steps)
             first = 1 << 62 if left_behind(name, start) else start.get(name, 0)
             last = 1 << 62 if left_behind(name, end) else end.get(name, 0)
-            for number, (place, stop, transactions, committed) in enumerate(known.pieces):
-                if first <= place[0] and stop <= last and self._options.may_hold(committed, transactions):
-                    mark = FileMark(stop, known.mark.head)
-                    piece = (place, stop)
+            for number, found in enumerate(known.pieces):
+                within = first <= found.start.offset and found.end <= last
+                if within and self._options.may_hold(found.committed, found.transactions):
+                    mark = FileMark(found.end, known.mark.head)
+                    piece = (found.start, found.end)
                     gtid = self._open_gtid(known, number)
-                    yield LogPart([known.place], position, list(catalog), piece, committed, transactions, (mark,), number_of_file, gtid)
-                position += transactions
+                    yield LogPart(
+                        [known.place], position, list(catalog), piece, found.committed, found.transactions, (mark,), number_of_file, gtid
+                    )
+                position += found.transactions
                 while steps and steps[0][0] <= number:
                     steps.pop(0)[1](catalog)
 
@@ -267,7 +272,7 @@ class Followed:
         if self._options.mode != "events" or number == 0:
             return None
         (copy,) = local_paths([known.place])
-        return open_gtid(copy, [(place, stop) for place, stop, _, _ in known.pieces[: number + 1]])
+        return open_gtid(copy, [(piece.start, piece.end) for piece in known.pieces[: number + 1]])
 
     def _plan(self, schema: pa.Schema) -> TablePlan:
         """Return the plan of the only table, whose columns must still be those of the query."""
@@ -290,7 +295,7 @@ class Followed:
         for offset in (start, end):
             for name, place in logs_in_offset(offset).items():
                 known = self._files.get(name)
-                ends = set() if known is None else {BEGIN[0], known.end[0], *(piece[1] for piece in known.pieces)}
+                ends = set() if known is None else {BEGIN.offset, known.end.offset, *(piece.end for piece in known.pieces)}
                 if place not in ends:
                     return False
         return True

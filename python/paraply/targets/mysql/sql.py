@@ -10,12 +10,10 @@ from paraply.errors import TemporaryFailure
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from paraply._native import BatchEnd, Block, Ledger, RowEnds
-    from paraply.errors import ParaplyError
+    from paraply._native import AppliedBlocks, BatchEnd, Block, Ledger, ResultSet, RowEnds
 
 __all__ = [
     "Connection",
-    "Result",
     "bytes_literal",
     "identifier",
     "must_find",
@@ -37,9 +35,6 @@ _PLAIN = re.compile(r"[ -&(-\[\]-~]+")
 
 Opened = TypeVar("Opened", bound="Connection")
 
-Result = tuple[list[str], list[tuple[Any, ...]], int]
-"""Column names, rows, affected rows."""
-
 
 class Connection(Protocol):
     """The interface of ``paraply._native.MySqlConnection``."""
@@ -52,7 +47,7 @@ class Connection(Protocol):
     def server_version(self) -> str:
         """The server's version as text."""
 
-    def query(self, sql: bytes | str) -> list[Result]:
+    def query(self, sql: bytes | str) -> list[ResultSet]:
         """Run one or several statements and return the result of each."""
 
     def commit_each(self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int) -> BatchEnd:
@@ -67,7 +62,7 @@ class Connection(Protocol):
         epoch: int,
         max_bytes: int,
         row_ends: RowEnds | None = None,
-    ) -> tuple[int, ParaplyError | None]:
+    ) -> AppliedBlocks:
         """Run transactions of one statement each until one fails; see ``paraply._native.MySqlConnection``."""
 
     @property
@@ -109,7 +104,7 @@ def settled(connection: Opened) -> Opened:
     return connection
 
 
-def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list[Result]:
+def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list[ResultSet]:
     """Run several statements in one round trip; return the result of each, or raise an error.
 
     A KILL QUERY between two statements can end the text without an error. Statements without a result must not count as done.
@@ -124,7 +119,7 @@ def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list
     return results
 
 
-def query_each(connection: Connection, statements: Sequence[str]) -> list[Result]:
+def query_each(connection: Connection, statements: Sequence[str]) -> list[ResultSet]:
     """Run statements like ``query_all``, but with one round trip for each; for a connection without a watchdog.
 
     MySQL 9.7 never ends its answer to a text if a KILL QUERY comes between two statements.
@@ -132,7 +127,7 @@ def query_each(connection: Connection, statements: Sequence[str]) -> list[Result
     return [connection.query(statement)[0] for statement in statements]
 
 
-def must_find(results: Iterable[Result]) -> None:
+def must_find(results: Iterable[ResultSet]) -> None:
     """Check that every UPDATE that must find a row found one, on a connection that counts found rows (``found_rows``).
 
     MariaDB 10.11 reports no found row, and no error, for an UPDATE that a KILL QUERY hits early.
@@ -188,9 +183,9 @@ def bytes_literal(value: bytes) -> str:
     return f"X'{value.hex()}'"
 
 
-def rows_of(results: list[Result], index: int = -1) -> list[tuple[Any, ...]]:
+def rows_of(results: list[ResultSet], index: int = -1) -> list[tuple[Any, ...]]:
     """Return the rows of one of several results."""
-    return results[index][1]
+    return results[index].rows
 
 
 def to_text(value: Any) -> str:

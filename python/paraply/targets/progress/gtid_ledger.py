@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paraply._native import Ledger, progress_text, raise_position
+from paraply._native import Ledger, NumberRange, progress_text, raise_position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Executed", "GapLedger", "Mark", "ProgressLedger", "make_ledger", "read_executed"]
 
-Ranges = dict[int, list[tuple[int, int, int]]]
-"""First and last numbers of GTIDs, and the server of the last, for each domain. Never changed once made."""
+Ranges = dict[int, list[NumberRange]]
+"""Numbers of GTIDs for each domain. Never changed once made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +72,15 @@ def read_executed(texts: Iterable[str], new_gtid_set: Callable[[str], GtidSet]) 
             stored = json.loads(text)
             low = low | new_gtid_set(stored["low"])
             for domain, ranges in stored["beyond"].items():
-                beyond.setdefault(int(domain), []).extend((first, last, server) for first, last, server in ranges)
+                beyond.setdefault(int(domain), []).extend(NumberRange(*numbers) for numbers in ranges)
         else:
             low = low | new_gtid_set(text)
     low, beyond = raise_position(low, beyond)
     gtids = low | new_gtid_set("")
     for domain, ranges in beyond.items():
-        for first, last, server in ranges:
-            for number in range(first, last + 1):
-                gtids.add(f"{domain}-{server}-{number}")
+        for numbers in ranges:
+            for number in range(numbers.first, numbers.last + 1):
+                gtids.add(f"{domain}-{numbers.server_id}-{number}")
     return Executed(gtids, low, beyond)
 
 

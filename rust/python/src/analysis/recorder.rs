@@ -7,7 +7,7 @@ use paraply_arrow::recording::add_to_recording;
 use paraply_core::simulate::Cause;
 use paraply_core::simulate::groups::Prediction;
 use paraply_core::tracker::Rules;
-use paraply_plan::record::{LogRecorder, Sets, WantedKey};
+use paraply_plan::record::{LogRecorder, Sets};
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatch;
 
@@ -16,6 +16,7 @@ use crate::analysis::results::{PyCosts, PyPredicted, PyTotals};
 use crate::errors::{Error, log_error, usage};
 use crate::log::transaction_batch::PyTransactionBatch;
 use crate::log::write_sets::PyWriteSets;
+use crate::records::{KeyConflicts, TransactionKey};
 
 /// Greatest size of a source's history by default, to keep memory small: newer servers remember more.
 const MOST_HISTORY: u64 = 2_000_000;
@@ -72,7 +73,7 @@ impl PyLogRecorder {
         batch: &PyTransactionBatch,
         fine: &PyWriteSets,
         group: Option<&PyWriteSets>,
-    ) -> PyResult<Vec<WantedKey>> {
+    ) -> PyResult<Vec<TransactionKey>> {
         let sets =
             Sets { fine: &fine.sets, group: group.map_or(&[], |group| &group.sets[..]), fallbacks: &fine.fallbacks };
         let observed = py.detach(|| {
@@ -82,10 +83,11 @@ impl PyLogRecorder {
             }
             state.recorder.as_mut().map(|recorder| recorder.observe(&batch.transactions, &sets))
         });
-        observed.ok_or_else(finished)?.map_err(|error| {
+        let wanted = observed.ok_or_else(finished)?.map_err(|error| {
             let gtid = batch.transactions.iter().find(|one| one.offset <= error.offset).and_then(gtid_text);
             log_error(&error.into_log_error(file_name(&batch.files, error.file)), gtid)
-        })
+        })?;
+        Ok(wanted.into_iter().map(|(transaction, key)| TransactionKey { transaction, key }).collect())
     }
 
     /// Add a record batch of a trace.
@@ -118,7 +120,7 @@ impl PyLogRecorder {
         prediction.map_or_else(PyPredicted::default, |found| PyPredicted {
             conflicts: found.conflicts(),
             transactions: found.written(),
-            keys: found.hottest(most),
+            keys: found.hottest(most).into_iter().map(|(key, conflicts)| KeyConflicts { key, conflicts }).collect(),
         })
     }
 

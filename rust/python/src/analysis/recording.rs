@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 
 use crate::analysis::results::{PyChain, PyCosts, PyLoss, PyOutcome, PyRecordedTransaction, PyScheduleSlot};
 use crate::errors::usage;
+use crate::records::{ChainKey, ChainLength, ChainTransaction, ExplainedLosses};
 
 /// One simulation.
 ///
@@ -119,9 +120,11 @@ impl PyRecording {
     }
 
     /// Divide the time that a schedule loses against ``most`` workers that are always busy: each cause, and after it its keys.
-    fn explain(&self, py: Python<'_>, setup: &PySetup, most: u32, most_keys: usize) -> (PyOutcome, Vec<PyLoss>) {
+    fn explain(&self, py: Python<'_>, setup: &PySetup, most: u32, most_keys: usize) -> PyResult<ExplainedLosses> {
         let (outcome, losses) = py.detach(|| explain(&self.recording, &setup.0, most, most_keys));
-        (outcome.into(), losses.into_iter().map(PyLoss::from).collect())
+        let outcome = Py::new(py, PyOutcome::from(outcome))?.into_any();
+        let losses = losses.into_iter().map(|loss| Ok(Py::new(py, PyLoss::from(loss))?.into_any()));
+        Ok(ExplainedLosses { outcome, losses: losses.collect::<PyResult<_>>()? })
     }
 
     /// Return a part of a schedule.
@@ -132,14 +135,14 @@ impl PyRecording {
 
     /// Return nanoseconds and steps of the longest chain under numbers, or of blocks.
     #[pyo3(signature = (costs, numbers, merge=1))]
-    fn span(&self, py: Python<'_>, costs: &PyCosts, numbers: &str, merge: u32) -> PyResult<(u64, u64)> {
+    fn span(&self, py: Python<'_>, costs: &PyCosts, numbers: &str, merge: u32) -> PyResult<ChainLength> {
         let (numbers, recording) = (numbers_of(numbers)?, &self.recording);
         let Span { total_ns, steps } = py.detach(|| match numbers {
             Numbers::Fine if merge > 1 => merged_span(recording, &costs.0, merge),
             Numbers::Fine => critical_path(recording, &costs.0).0,
             other => numbered_span(recording, &costs.0, other),
         });
-        Ok((total_ns, steps))
+        Ok(ChainLength { total_ns, steps })
     }
 
     /// Return the longest chain under exact dependencies.
@@ -156,8 +159,11 @@ impl PyRecording {
             let mut largest = steps;
             largest.sort_by_key(|step| (u64::MAX - costs.0.apply(&self.recording, step.index as usize), step.index));
             largest.truncate(most);
-            let largest = largest.iter().map(|step| (step.index, step.key.map(|key| key.key().number()))).collect();
-            PyChain { total_ns: span.total_ns, steps: span.steps, largest, keys }
+            let largest = largest
+                .iter()
+                .map(|step| ChainTransaction { transaction: step.index, key: step.key.map(|key| key.key().number()) });
+            let keys = keys.into_iter().map(|(key, steps)| ChainKey { key, steps }).collect();
+            PyChain { total_ns: span.total_ns, steps: span.steps, largest: largest.collect(), keys }
         })
     }
 

@@ -4,6 +4,8 @@ use paraply_core::simulate::totals::Totals;
 use paraply_core::simulate::{Costs, Loss, Outcome, Slot};
 use pyo3::prelude::*;
 
+use crate::records::{ChainKey, ChainTransaction, CommitTimes, KeyConflicts};
+
 /// Cost model of the simulation in integers; what is not given has its default.
 #[pyclass(name = "Costs", module = "paraply._native", frozen)]
 pub struct PyCosts(pub Costs);
@@ -124,9 +126,9 @@ pub struct PyChain {
     pub total_ns: u64,
     pub steps: u64,
     /// Indexes of its largest transactions, and tags of the keys for which they wait.
-    pub largest: Vec<(u32, Option<u32>)>,
+    pub largest: Vec<ChainTransaction>,
     /// Tags of the keys for which most of its steps wait, and numbers of steps.
-    pub keys: Vec<(u32, u64)>,
+    pub keys: Vec<ChainKey>,
 }
 
 /// Expected certification conflicts.
@@ -140,7 +142,7 @@ pub struct PyChain {
 pub struct PyPredicted {
     pub conflicts: f64,
     pub transactions: u64,
-    pub keys: Vec<(u64, f64)>,
+    pub keys: Vec<KeyConflicts>,
 }
 
 /// Load of a span of time.
@@ -163,7 +165,7 @@ pub struct PyTotals {
     /// Number of client sessions.
     pub sessions: usize,
     /// Earliest and latest commit time, microseconds since 1970, UTC.
-    pub times: Option<(i64, i64)>,
+    pub times: Option<CommitTimes>,
     /// True if no commit time has a part of a second.
     pub whole_seconds: bool,
     /// Start of the first span of time, microseconds since 1970, UTC.
@@ -187,7 +189,7 @@ impl From<&Totals> for PyTotals {
             bytes: totals.load.bytes,
             barriers: totals.barriers,
             sessions: totals.sessions(),
-            times: totals.times,
+            times: totals.times.map(CommitTimes::from),
             whole_seconds: totals.whole_seconds,
             spans_begin,
             span_length,

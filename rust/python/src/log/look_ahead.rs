@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::log::table_filter::PyTableFilter;
+use crate::records::{LogPosition, TableName};
 
 /// Part of an XA transaction that is prepared and ended apart (R35).
 ///
@@ -18,16 +19,16 @@ use crate::log::table_filter::PyTableFilter;
 ///     gtid: Its GTID, if there is one.
 ///     xid: Name of the XA transaction.
 ///     ends: True for XA COMMIT and XA ROLLBACK, False for XA PREPARE.
-///     tables: (database, table) pairs of its row events; an end has none.
+///     tables: Tables of its row events; an end has none.
 #[pyclass(name = "LoggedXaPart", module = "paraply._native", frozen, get_all)]
 pub struct PyLoggedXaPart {
     file: String,
     offset: u64,
-    end: (u32, u64),
+    end: LogPosition,
     gtid: Option<String>,
     xid: String,
     ends: bool,
-    tables: Vec<(String, String)>,
+    tables: Vec<TableName>,
 }
 
 /// Row change in statement format (R27).
@@ -44,7 +45,7 @@ pub struct PyLoggedXaPart {
 pub struct PyLoggedRowStatement {
     file: String,
     offset: u64,
-    end: (u32, u64),
+    end: LogPosition,
     gtid: Option<String>,
     position: u64,
     table: String,
@@ -63,7 +64,7 @@ pub struct PyLookAhead {
     xa_parts: Vec<Py<PyLoggedXaPart>>,
     statements: Vec<Py<PyLoggedRowStatement>>,
     unmatched_databases: Vec<String>,
-    unmatched_tables: Vec<(String, String)>,
+    unmatched_tables: Vec<TableName>,
 }
 
 /// Return the parts of XA transactions (R35), the row changes in statement format (R27), and the names of the filter that no event has.
@@ -88,7 +89,7 @@ pub fn look_ahead(py: Python<'_>, paths: Vec<PathBuf>, tables: Option<&PyTableFi
             .map(|found| Py::new(py, row_statement(py, found)))
             .collect::<PyResult<_>>()?,
         unmatched_databases: found.unmatched.databases,
-        unmatched_tables: found.unmatched.tables,
+        unmatched_tables: found.unmatched.tables.into_iter().map(TableName::from).collect(),
     })
 }
 
@@ -96,11 +97,11 @@ fn xa_part(found: XaFound) -> PyLoggedXaPart {
     PyLoggedXaPart {
         file: found.file,
         offset: found.offset,
-        end: (found.end.file, found.end.offset),
+        end: LogPosition { file: found.end.file, offset: found.end.offset },
         gtid: found.gtid.map(|gtid| gtid.to_string()),
         xid: found.xid,
         ends: found.ends,
-        tables: found.tables.into_iter().map(|name| (name.database, name.table)).collect(),
+        tables: found.tables.into_iter().map(TableName::from).collect(),
     }
 }
 
@@ -109,7 +110,7 @@ fn row_statement(py: Python<'_>, found: StatementFound) -> PyLoggedRowStatement 
         sql: PyBytes::new(py, &found.sql).unbind(),
         file: found.file,
         offset: found.offset,
-        end: (found.end.file, found.end.offset),
+        end: LogPosition { file: found.end.file, offset: found.end.offset },
         gtid: found.gtid.map(|gtid| gtid.to_string()),
         position: found.statement_offset,
         table: found.table,

@@ -26,6 +26,7 @@ use crate::log::table_filter::PyTableFilter;
 use crate::log::transaction_batch::{Failure, PyTransactionBatch};
 use crate::plan::block::passed;
 use crate::plan::gtid::PyGtidSet;
+use crate::records::FilePosition;
 
 /// Reader of the transactions of log files, in order.
 ///
@@ -298,9 +299,10 @@ impl PyLogReader {
 
     /// File and offset of the starts of the last two transactions read; only with a stop ``position``, and in the log that it names.
     #[getter]
-    fn begins(&self) -> Vec<(String, u64)> {
+    fn begins(&self) -> Vec<FilePosition> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.reader.begins().iter().flatten().map(|begin| (begin.file.clone(), begin.offset)).collect()
+        let begins = state.reader.begins().iter().flatten();
+        begins.map(|begin| FilePosition { file: begin.file.clone(), offset: begin.offset }).collect()
     }
 
     /// Transactions found so far that are left out by name.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paraply_arrow::batch::{KINDS, kind_name};
 use paraply_binlog::read::piece::{Piece, Resume};
-use paraply_binlog::read::scan::{Scan, Split, scan_events, scan_transactions};
+use paraply_binlog::read::scan::{self, Scan, Split, scan_events, scan_transactions};
 use paraply_binlog::read::selection::Selection;
 use paraply_binlog::rows::filter::TableFilter;
 use paraply_binlog::transaction::Transaction;
@@ -16,6 +16,7 @@ use crate::log::skip_list::PySkipList;
 use crate::log::table_filter::PyTableFilter;
 use crate::log::transaction::PyTransaction;
 use crate::plan::gtid::parse_gtid;
+use crate::records::{self, CommitTimes, ScannedPiece, ScannedStatements};
 
 /// A position as Python keeps it: offset, offset of the format description, true for a relay log.
 pub type Place = (u64, u64, bool);
@@ -24,8 +25,9 @@ pub fn resume((offset, format, relay_log): Place) -> Resume {
     Resume { offset, format, relay_log }
 }
 
-fn place(resume: Resume) -> Place {
-    (resume.offset, resume.format, resume.relay_log)
+fn place(resume: Resume) -> records::Place {
+    let Resume { offset, format, relay_log } = resume;
+    records::Place { offset, format, relay_log }
 }
 
 pub fn piece((start, end): (Place, Option<u64>)) -> Piece {
@@ -82,31 +84,34 @@ pub struct PyLogScan {
     files: Arc<Vec<String>>,
 }
 
-/// A piece as Python keeps it: its start and end, its transactions, their earliest and latest commit time.
-type ScannedPiece = (Place, u64, u64, Option<(i64, i64)>);
-
 #[pymethods]
 impl PyLogScan {
-    /// Start, end, number of transactions, and earliest and latest commit time of each piece.
+    /// The pieces in order.
     #[getter]
     fn pieces(&self) -> Vec<ScannedPiece> {
-        let told = |found: &paraply_binlog::read::scan::ScannedPiece| {
-            let end = found.piece.end.unwrap_or_default();
-            (place(found.piece.start), end, found.transactions, found.committed)
+        let told = |found: &scan::ScannedPiece| ScannedPiece {
+            start: place(found.piece.start),
+            end: found.piece.end.unwrap_or_default(),
+            transactions: found.transactions,
+            committed: found.committed.map(CommitTimes::from),
         };
         self.scan.pieces.iter().map(told).collect()
     }
 
     /// Transactions with statements, each with the number of its piece, without rows.
     #[getter]
-    fn statements(&self) -> Vec<(usize, PyTransaction)> {
+    fn statements(&self, py: Python<'_>) -> PyResult<Vec<ScannedStatements>> {
         let transaction = |index| PyTransaction::new(&self.statements, &self.files, index);
-        self.scan.statements.iter().enumerate().map(|(index, (piece, _))| (*piece, transaction(index))).collect()
+        let statements = self.scan.statements.iter().enumerate();
+        let found = |(index, (piece, _)): (usize, &(usize, Transaction))| {
+            Ok(ScannedStatements { piece: *piece, transaction: Py::new(py, transaction(index))?.into_any() })
+        };
+        statements.map(found).collect()
     }
 
     /// Position after the last whole transaction, at which a later scan continues.
     #[getter]
-    fn end(&self) -> Place {
+    fn end(&self) -> records::Place {
         place(self.scan.end)
     }
 

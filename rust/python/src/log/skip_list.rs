@@ -4,6 +4,7 @@ use paraply_binlog::read::skip_list::{Range, SkipList};
 use pyo3::prelude::*;
 
 use crate::plan::gtid::PyGtidSet;
+use crate::records::MariadbGtidRange;
 
 /// Transactions that are left out by name.
 ///
@@ -27,9 +28,10 @@ impl PySkipList {
         self.0.gtids().clone().into()
     }
 
-    /// Domain, server, first and last sequence number of each range of MariaDB's GTIDs.
+    /// The ranges of MariaDB's GTIDs.
     #[getter]
-    fn ranges(&self) -> Vec<Range> {
-        self.0.ranges()
+    fn ranges(&self) -> Vec<MariadbGtidRange> {
+        let named = |(domain, server_id, first, last)| MariadbGtidRange { domain, server_id, first, last };
+        self.0.ranges().into_iter().map(named).collect()
     }
 }

@@ -12,6 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::errors::log_error;
 use crate::log::write_sets::PyTransactionKeys;
 use crate::moment::moment;
+use crate::records::ServerVersion;
 use crate::rows::catalog::PyCatalog;
 use crate::rows::hashing::hash_options;
 
@@ -27,8 +28,9 @@ impl PyFormat {
     }
 
     #[getter]
-    fn version(&self) -> (u8, u8, u8) {
-        self.0.version
+    fn version(&self) -> ServerVersion {
+        let (major, minor, patch) = self.0.version;
+        ServerVersion { major, minor, patch }
     }
 
     #[getter]

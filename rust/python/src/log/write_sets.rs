@@ -4,6 +4,8 @@ use paraply_core::write_set::{Fallbacks, WriteSet};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
+use crate::records::WriteSetFallback;
+
 /// Write set of one transaction.
 ///
 /// Attributes:
@@ -49,10 +51,11 @@ impl PyWriteSets {
         Ok(set.clone().into())
     }
 
-    /// Coarser write sets, as (reason, table, count).
+    /// Coarser write sets.
     #[getter]
-    fn fallbacks(&self) -> Vec<(&'static str, String, u64)> {
+    fn fallbacks(&self) -> Vec<WriteSetFallback> {
         let sorted = self.fallbacks.sorted().into_iter();
-        sorted.map(|(reason, table, count)| (reason.text(), table.to_string(), count)).collect()
+        let named = |reason: &'static str, table: String, number| WriteSetFallback { reason, table, number };
+        sorted.map(|(reason, table, count)| named(reason.text(), table.to_string(), count)).collect()
     }
 }

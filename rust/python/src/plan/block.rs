@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paraply_arrow::batch::{file_name, gtid_text, kind_name};
 use paraply_binlog::read::piece::Place;
-use paraply_binlog::rows::changes::{PlainImage, PlainValue, changes};
+use paraply_binlog::rows::changes::{Change, PlainImage, PlainValue, changes};
 use paraply_binlog::rows::image_cursor::UNKNOWN_FRACTION;
 use paraply_core::gtid::GtidSet;
 use paraply_core::schema::TableName;
@@ -17,6 +17,7 @@ use crate::errors::{Cause, Where, log_error, raise};
 use crate::log::table_map::{PyTableMap, table_maps};
 use crate::log::transaction::{PyFormat, PyStatement, PyTransaction};
 use crate::plan::gtid::PyGtidSet;
+use crate::records::{MariadbGtid, RowImages, SourceSession};
 
 /// Block: consecutive transactions that become one commit on the target; most methods release the GIL.
 #[pyclass(name = "Block", module = "paraply._native", frozen)]
@@ -58,9 +59,6 @@ impl PyBlockSums {
         self.gtids.clone().into()
     }
 }
-
-/// A row's wanted columns before and after a change.
-type Change<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
 
 impl PyBlock {
     /// Returns the position where the block begins, for errors.
@@ -173,14 +171,16 @@ impl PyBlock {
 
     /// Domain, number and server of the MariaDB GTIDs of its transactions, in order; other GTIDs are left out.
     #[getter]
-    fn numbers(&self) -> Vec<(u32, u64, u32)> {
-        self.block.numbers().collect()
+    fn numbers(&self) -> Vec<MariadbGtid> {
+        let numbers = self.block.numbers();
+        numbers.map(|(domain, number, server_id)| MariadbGtid { domain, number, server_id }).collect()
     }
 
     /// Server and session of the source for its transactions, each once; None for a session that the log does not name.
     #[getter]
-    fn sessions(&self) -> Vec<(u32, Option<u32>)> {
-        self.block.sessions()
+    fn sessions(&self) -> Vec<SourceSession> {
+        let sessions = self.block.sessions().into_iter();
+        sessions.map(|(server_id, session)| SourceSession { server_id, session }).collect()
     }
 
     /// GTIDs that are executed once this block and all older ones are committed.
@@ -276,14 +276,14 @@ impl PyBlock {
     /// A column missing in an image is left out. Numbers, and ENUM, SET and BIT, are int or float; DECIMAL and times are text, a TIMESTAMP
     /// in seconds since 1970; all other values are bytes.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
-    fn changes<'py>(
+    fn changes(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         database: &str,
         table: &str,
         columns: Vec<usize>,
         most: usize,
-    ) -> PyResult<Vec<Change<'py>>> {
+    ) -> PyResult<Vec<RowImages>> {
         let name = TableName::new(database, table);
         let found = py.detach(|| changes(self.block.transactions(), &name, &columns, most));
         let found = match found {
@@ -292,8 +292,9 @@ impl PyBlock {
             }
             found => found.map_err(|error| raise(Cause::LogDamaged, &error.to_string(), &self.place()))?,
         };
-        let dict = |image: Option<PlainImage>| image.map(|image| image_dict(py, image)).transpose();
-        found.into_iter().map(|change| Ok((dict(change.before)?, dict(change.after)?))).collect()
+        let dict = |image: Option<PlainImage>| image.map(|image| image_dict(py, image).map(Bound::unbind)).transpose();
+        let images = |change: Change| Ok(RowImages { before: dict(change.before)?, after: dict(change.after)? });
+        found.into_iter().map(images).collect()
     }
 
     /// Return the sums over blocks.

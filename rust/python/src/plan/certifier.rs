@@ -12,6 +12,7 @@ use pyo3_arrow::{PyRecordBatch, PyTable};
 
 use crate::errors::{Error, usage};
 use crate::plan::gtid::{PyGtidSet, parse_gtid};
+use crate::records::Stamps;
 
 /// Returns blocks of GTIDs of a group, if it has a name: `uuid` or `uuid:tag` (R10); by default of the size of
 /// `group_replication_gtid_assignment_block_size`.
@@ -184,9 +185,9 @@ impl PyCertifier {
     }
 
     /// Return the numbers of a view change; the rest of the members' blocks of GTIDs is withdrawn.
-    fn view_change(&self) -> (i64, i64) {
+    fn view_change(&self) -> Stamps {
         let Numbers { last_committed, sequence_number } = self.lock().view_change();
-        (last_committed, sequence_number)
+        Stamps { last_committed, sequence_number }
     }
 
     /// Record that these GTIDs are committed (R10).

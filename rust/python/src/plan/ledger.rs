@@ -1,6 +1,6 @@
 //! `Ledger`: the acknowledged GTIDs, for the sessions' rows of progress.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use paraply_plan::ledger::{Entry, GapLedger, Ledger, MOST_PIECES, Range, Ranges};
@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::plan::block::PyBlock;
 use crate::plan::gtid::PyGtidSet;
+use crate::records::{NumberRange, RaisedPosition};
 
 /// Acknowledged GTIDs, and the text of a session's row about them; see ``paraply.targets.progress.gtid_ledger``.
 ///
@@ -72,10 +73,13 @@ impl PyLedger {
 
 /// Raise a position of MariaDB's GTIDs by the numbers that follow it without a gap; return it, and the ranges after the gap.
 #[pyfunction]
-pub fn raise_position(low: &PyGtidSet, numbers: HashMap<u32, Vec<Range>>) -> (PyGtidSet, BTreeMap<u32, Vec<Range>>) {
+pub fn raise_position(low: &PyGtidSet, numbers: HashMap<u32, Vec<Range>>) -> RaisedPosition {
     let mut low = low.snapshot();
     let ahead = Ranges::from_domains(numbers).raise(&mut low);
-    (low.into(), ahead.into_domains())
+    let named = |(first, last, server_id)| NumberRange { first, last, server_id };
+    let beyond = ahead.into_domains().into_iter();
+    let beyond = beyond.map(|(domain, ranges)| (domain, ranges.into_iter().map(named).collect())).collect();
+    RaisedPosition { low: low.into(), beyond }
 }
 
 /// Return the text of a position and of the numbers committed after it; it is JSON if there are such numbers.

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::errors::log_error;
 use crate::plan::block::PyBlock;
+use crate::records::ColumnText;
 use crate::rows::catalog::PyCatalog;
 
 /// Return an iterator over the row events of a block, each as a block of its own.
@@ -80,13 +81,13 @@ impl PySingleRow {
     }
 
     #[getter]
-    fn before(&self) -> Option<ImageText> {
-        self.row.before.clone()
+    fn before(&self) -> Option<Vec<ColumnText>> {
+        self.row.before.as_ref().map(columns)
     }
 
     #[getter]
-    fn after(&self) -> Option<ImageText> {
-        self.row.after.clone()
+    fn after(&self) -> Option<Vec<ColumnText>> {
+        self.row.after.as_ref().map(columns)
     }
 
     #[getter]
@@ -122,6 +123,10 @@ pub fn single_rows(py: Python<'_>, block: &PyBlock, catalog: &PyCatalog) -> PyRe
     let definitions = catalog.snapshot();
     let rows = py.detach(|| block_rows(&block.block, &definitions)).map_err(|error| damaged(block, &error))?;
     Ok(rows.into_iter().map(|row| PySingleRow { row, files: Arc::clone(&block.files) }).collect())
+}
+
+fn columns(image: &ImageText) -> Vec<ColumnText> {
+    image.iter().map(|(column, text)| ColumnText { column: column.clone(), text: text.clone() }).collect()
 }
 
 fn damaged(block: &PyBlock, error: &RowsError) -> PyErr {

@@ -13,6 +13,7 @@ use crate::errors::{Cause, Error, Where};
 use crate::log::table_filter::PyTableFilter;
 use crate::log::transaction_batch::PyTransactionBatch;
 use crate::log::write_sets::PyWriteSets;
+use crate::records::TableName;
 use crate::rows::catalog::PyCatalog;
 
 /// Transaction that depends on undone ones.
@@ -74,10 +75,10 @@ impl PyDependentFinder {
 
     /// Databases and names of the tables that are undone, and the numbers of their row changes.
     #[getter]
-    fn affected(&self) -> BTreeMap<(String, String), u64> {
+    fn affected(&self) -> BTreeMap<TableName, u64> {
         let finder = self.lock();
         let tables = finder.affected().iter();
-        tables.map(|(name, rows)| ((name.database.clone(), name.table.clone()), *rows)).collect()
+        tables.map(|(name, rows)| (TableName::from(name.clone()), *rows)).collect()
     }
 }
 

@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use crate::errors::{Cause, Error, Where};
 use crate::log::table_filter::PyTableFilter;
 use crate::log::transaction_batch::PyTransactionBatch;
+use crate::records::SkippedRow;
 use crate::rows::catalog::PyCatalog;
 use crate::rows::dependents::PyDependentFinder;
 use crate::rows::row_statement::{Checks, PyKeyCheck, PyRowStatement};
@@ -117,8 +118,9 @@ impl PyRowStatements {
     }
 
     /// Return table and key of the rows that kept dependents use, and forget them.
-    fn take_skipped(&self) -> Vec<(String, String)> {
-        std::mem::take(&mut self.lock().skipped)
+    fn take_skipped(&self) -> Vec<SkippedRow> {
+        let skipped = std::mem::take(&mut self.lock().skipped);
+        skipped.into_iter().map(|(table, key)| SkippedRow { table, key }).collect()
     }
 
     /// Return the checks of foreign keys that the statements so far need after the last one, and forget them.

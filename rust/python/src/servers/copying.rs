@@ -10,6 +10,7 @@ use pyo3::types::PyBytes;
 
 use crate::errors::log_error;
 use crate::plan::gtid::PyGtidSet;
+use crate::records::{CommitTimes, CopiedEvent, FileHead};
 
 /// Copy of a source's files, byte for byte, that one thread fills and another one empties; its calls release the GIL.
 ///
@@ -99,16 +100,17 @@ impl PyLogPiece {
         PyBytes::new(py, &self.0.bytes)
     }
 
-    /// Offset of the last event, the offset after it, and its hash.
+    /// The last event.
     #[getter]
-    fn last(&self) -> (u64, u64, u64) {
-        (self.0.last.begin, self.0.last.end, self.0.last.hash)
+    fn last(&self) -> CopiedEvent {
+        let KnownEvent { begin, end, hash } = self.0.last;
+        CopiedEvent { offset: begin, end, hash }
     }
 
-    /// Size and hash of the file's bytes up to its format description, if they are in the piece.
+    /// The file's bytes up to its format description, if they are in the piece.
     #[getter]
-    fn head(&self) -> Option<(u64, u64)> {
-        self.0.facts.head
+    fn head(&self) -> Option<FileHead> {
+        self.0.facts.head.map(|(size, hash)| FileHead { size, hash })
     }
 
     /// GTIDs executed before the file, if the event that states them is in the piece.
@@ -130,8 +132,8 @@ impl PyLogPiece {
 
     /// Earliest and latest commit time, microseconds since 1970, UTC.
     #[getter]
-    fn committed(&self) -> Option<(i64, i64)> {
-        self.0.facts.committed
+    fn committed(&self) -> Option<CommitTimes> {
+        self.0.facts.committed.map(CommitTimes::from)
     }
 
     /// True if the file has ended.

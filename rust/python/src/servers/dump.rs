@@ -16,6 +16,7 @@ use pyo3::types::PyBytes;
 
 use crate::errors::{Cause, raise};
 use crate::plan::block::PyBlock;
+use crate::records::DumpPackets;
 
 /// Packets of a source for a replica: a log's transactions with other stamps, as events of a log of its own.
 ///
@@ -65,21 +66,21 @@ impl PyDump {
     /// Raises:
     ///     LogDamaged: The log has changed since it was first read.
     ///     LogUnreadable: The log cannot be read any more.
-    fn transactions<'py>(
+    fn transactions(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         block: &PyBlock,
         last_committed: u64,
         sequence_number: u64,
         sent: u64,
-    ) -> PyResult<(Bound<'py, PyBytes>, Option<u64>)> {
+    ) -> PyResult<DumpPackets> {
         let stamps = Stamps { last_committed, sequence_number };
         let result = py.detach(|| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.next(block, stamps, sent)
         });
         match result {
-            Ok((packets, sent)) => Ok((PyBytes::new(py, &packets), sent)),
+            Ok((packets, sent)) => Ok(DumpPackets { packets: PyBytes::new(py, &packets).unbind(), sent }),
             Err(Failure::Log(fault)) => {
                 let (class, message) = match fault {
                     Fault::Damaged(message) => (Cause::LogDamaged, message),

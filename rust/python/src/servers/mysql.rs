@@ -16,6 +16,7 @@ use pyo3::types::{PyBytes, PyBytesMethods, PyFloat, PyInt, PyList, PyTuple};
 use crate::errors::{Cause, Where, raise, server_error, usage};
 use crate::plan::block::PyBlock;
 use crate::plan::ledger::PyLedger;
+use crate::records::{self, AppliedBlocks};
 use crate::servers::binlog_statements::WholeBlock;
 use crate::servers::row_ends::PyRowEnds;
 
@@ -90,7 +91,7 @@ impl PyMySqlConnection {
         &self.server_version
     }
 
-    /// Run one or several statements; return column names, rows (None, int, float, bytes) and affected rows for each.
+    /// Run one or several statements, and return their results.
     ///
     /// Raises ServerError, with ``code`` and ``sqlstate``, if the server reports an error.
     fn query<'py>(&self, py: Python<'py>, sql: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
@@ -152,17 +153,17 @@ impl PyMySqlConnection {
     ///     The number of committed blocks, and the error of the next one.
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // taken over from Python
     #[pyo3(signature = (blocks, progress, channel, slot, epoch, max_bytes, row_ends=None))]
-    fn apply_each<'py>(
+    fn apply_each(
         &self,
-        py: Python<'py>,
-        blocks: Vec<Bound<'py, PyBlock>>,
-        progress: Progress<'py>,
+        py: Python<'_>,
+        blocks: Vec<Bound<'_, PyBlock>>,
+        progress: Progress<'_>,
         channel: &str,
         slot: u32,
         epoch: u64,
         max_bytes: usize,
         row_ends: Option<&PyRowEnds>,
-    ) -> (usize, Option<Bound<'py, PyAny>>) {
+    ) -> AppliedBlocks {
         let blocks: Vec<&PyBlock> = blocks.iter().map(Bound::get).collect();
         let row = WholeBlock { channel, slot, epoch, max_bytes, ends: row_ends.map(|row_ends| &*row_ends.0) };
         let ended = match &progress {
@@ -179,7 +180,8 @@ impl PyMySqlConnection {
                 })
             }
         };
-        (ended.done, ended.error.map(|error| mysql_error(&error).into_value(py).into_bound(py).into_any()))
+        let error = ended.error.map(|error| mysql_error(&error).into_value(py).into_any());
+        AppliedBlocks { done: ended.done, error }
     }
 
     /// Seconds by which the answer to the present query is late, less one for each megabyte sent; 0 if it is not late.
@@ -273,13 +275,14 @@ pub fn mysql_error(error: &Error) -> PyErr {
     }
 }
 
-fn result_set<'py>(py: Python<'py>, set: &ResultSet) -> PyResult<Bound<'py, PyTuple>> {
+fn result_set(py: Python<'_>, set: &ResultSet) -> PyResult<records::ResultSet> {
     let rows = set
         .rows
         .iter()
         .map(|row| PyTuple::new(py, row.iter().map(|value| cell(py, value))))
         .collect::<PyResult<Vec<_>>>()?;
-    (set.columns.clone(), PyList::new(py, rows)?, set.affected).into_pyobject(py)
+    let rows = PyList::new(py, rows)?.unbind();
+    Ok(records::ResultSet { columns: set.columns.clone(), rows, affected: set.affected })
 }
 
 fn cell<'py>(py: Python<'py>, value: &Cell) -> Bound<'py, PyAny> {

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_arrow::batch::file_name;
 use paraply_core::schema::Catalog;
-use paraply_mysql::references::{Check, Scratch, check};
+use paraply_mysql::references::{Check, Question, Scratch, check};
 use pyo3::prelude::*;
 
 use crate::errors::log_error;
 use crate::plan::block::PyBlock;
+use crate::records::NumberQuery;
 use crate::rows::catalog::PyCatalog;
 
 /// Finder of the rows that the rows of a block refer to (MySQL 9.6 and later).
@@ -59,7 +60,8 @@ pub struct PyReferenceCheck {
 impl PyReferenceCheck {
     /// Statements that return one number each, to run after all rows are written, and the expected numbers.
     #[getter]
-    fn questions(&self) -> Vec<(String, usize)> {
-        self.check.questions.iter().map(|question| (question.sql.clone(), question.expected)).collect()
+    fn questions(&self) -> Vec<NumberQuery> {
+        let query = |question: &Question| NumberQuery { sql: question.sql.clone(), expected: question.expected };
+        self.check.questions.iter().map(query).collect()
     }
 }

@@ -13,6 +13,7 @@ use crate::errors::{log_error, usage};
 use crate::log::reader::PyLogReader;
 use crate::plan::gtid::PyGtidSet;
 use crate::plan::numberer::PyLogNumberer;
+use crate::records::{ListenAddress, NumberedFile};
 
 /// Source for replicas of MySQL, which serves log files to several at once until it is stopped.
 ///
@@ -131,9 +132,9 @@ impl PyLogServer {
 
     /// Host and port on which it listens.
     #[getter]
-    fn address(&self, py: Python<'_>) -> (String, u16) {
+    fn address(&self, py: Python<'_>) -> ListenAddress {
         let address = self.with(py, |server| server.address());
-        (address.ip().to_string(), address.port())
+        ListenAddress { host: address.ip().to_string(), port: address.port() }
     }
 
     /// Version that replicas see: that of the server that wrote the log.
@@ -149,8 +150,9 @@ impl PyLogServer {
     }
 
     /// Return the log files with their numbers, oldest first.
-    fn files(&self, py: Python<'_>) -> Vec<(u64, PathBuf)> {
-        self.with(py, |server| server.log().files)
+    fn files(&self, py: Python<'_>) -> Vec<NumberedFile> {
+        let files = self.with(py, |server| server.log().files).into_iter();
+        files.map(|(number, path)| NumberedFile { number, path }).collect()
     }
 
     /// Return the end of the log.

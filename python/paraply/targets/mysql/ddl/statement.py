@@ -34,13 +34,13 @@ from paraply.targets.mysql.preflight.table_check import words_of
 from paraply.targets.mysql.progress.store import PendingDdl
 from paraply.targets.mysql.rows.sequences import row_statements
 from paraply.targets.mysql.server_version import ServerKind
-from paraply.targets.mysql.sql import Connection, Result, must_find, name_literal, query_all, query_each, rows_of, set_gtid, to_int
+from paraply.targets.mysql.sql import Connection, must_find, name_literal, query_all, query_each, rows_of, set_gtid, to_int
 from paraply.targets.progress.gtid_ledger import read_executed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply._native import Block, Statement
+    from paraply._native import Block, ResultSet, Statement
     from paraply.targets.mysql.context import MySqlContext
 
 __all__ = ["StatementRunner", "decide_pending", "object_exists", "pending_statement"]
@@ -299,7 +299,7 @@ class StatementRunner:
                 self._set_back("SET SESSION sql_log_bin=1")
 
     def _write_progress(
-        self, block: Block, writes: Sequence[str] = (), rows: Sequence[bytes] = (), send: Callable[..., list[Result]] = query_all
+        self, block: Block, writes: Sequence[str] = (), rows: Sequence[bytes] = (), send: Callable[..., list[ResultSet]] = query_all
     ) -> None:
         """Write the progress, the given statements and the given rows in one transaction."""
         context, connection = self._context, self._connection

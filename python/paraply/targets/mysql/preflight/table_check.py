@@ -152,18 +152,18 @@ class TableChecker:
             *self.session.question(where),
         ]
         results = query_each(connection, statements)
-        self._check_engine(name, results[0][1], lambda: self._other_case(connection, table_map))
-        self._note_sequence(table_map, to_text(results[0][1][0][1]))
-        found = by_last_column(results[1][1])
+        self._check_engine(name, results[0].rows, lambda: self._other_case(connection, table_map))
+        self._note_sequence(table_map, to_text(results[0].rows[0][1]))
+        found = by_last_column(results[1].rows)
         self.session.note(
-            table_map, ((*row[:2], *row[8:11]) for row in found), sum(to_int(row[0]) for result in results[2:] for row in result[1])
+            table_map, ((*row[:2], *row[8:11]) for row in found), sum(to_int(row[0]) for result in results[2:] for row in result.rows)
         )
         columns = [TargetColumn.of(row[:8], mariadb=self._mariadb) for row in found]
         if not columns:
             lack = Lack("SELECT", f"{identifier(table_map.database)}.{identifier(table_map.table)}", "to compare the columns")
             raise ApplyFailed(lack_message([lack], account(connection)), table=name)
         own = table_map.columns
-        versioned = to_text(results[0][1][0][1]).upper() == _VERSIONED
+        versioned = to_text(results[0].rows[0][1]).upper() == _VERSIONED
         if len(own) > len(columns):
             unique = "non_unique=0 AND index_type='HASH' AND seq_in_index=1"
             hashed = rows_of(connection.query(f"SELECT COUNT(*) FROM information_schema.statistics WHERE {where} AND {unique}"))[0][0]

@@ -20,7 +20,6 @@ from paraply.targets.mysql.errors import LOCK_WAIT_TIMEOUT, QUERY_INTERRUPTED
 from paraply.targets.mysql.gtid_mode import ACCESS_DENIED
 from paraply.targets.mysql.sql import (
     Connection,
-    Result,
     bytes_literal,
     must_find,
     plain_literal,
@@ -34,6 +33,7 @@ from paraply.targets.progress.file_ledger import FilePositions, PositionRow, new
 from paraply.targets.progress.mismatch import other_arguments
 
 if TYPE_CHECKING:
+    from paraply._native import ResultSet
     from paraply.targets.progress.gtid_ledger import Mark
 
 __all__ = ["PendingDdl", "ProgressStore", "StoredProgress"]
@@ -278,7 +278,7 @@ class ProgressStore:
             f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._name} AND slot={slot} AND epoch={epoch}"
         )
 
-    def checked(self, results: list[Result], epoch: int, connection: Connection, *, at: int) -> None:
+    def checked(self, results: list[ResultSet], epoch: int, connection: Connection, *, at: int) -> None:
         """Check that the epoch is still that of this run, from the result of ``fence`` or ``write``.
 
         Args:

@@ -99,15 +99,14 @@ class References:
         if not questions:
             return True
         try:
-            results = query_all(connection, [sql for sql, _ in questions])
+            results = query_all(connection, [question.sql for question in questions])
         except ServerError as error:
             if interrupted(error):
                 raise
             return self._refuse(f"the target refused the query: {error.message}", for_good=True)
-        answers = [to_int(rows[0][0]) for _, rows, _ in results]
-        if answers == [expected for _, expected in questions]:
-            return True
-        return self._refuse(f"{answers} parents found of {[expected for _, expected in questions]}")
+        answers = [to_int(result.rows[0][0]) for result in results]
+        expected = [question.expected for question in questions]
+        return answers == expected or self._refuse(f"{answers} parents found of {expected}")
 
     def _refuse(self, why: str, *, for_good: bool = False) -> bool:
         with self._lock:

@@ -129,10 +129,10 @@ class TableKeys:
             f"SELECT index_name, column_name, sub_part, seq_in_index FROM information_schema.statistics WHERE {where} AND non_unique=0",
         ]
         results = query_each(connection, statements)
-        columns = tuple(KeyColumn.of(position, row) for position, row in enumerate(by_last_column(results[0][1])))
+        columns = tuple(KeyColumn.of(position, row) for position, row in enumerate(by_last_column(results[0].rows)))
         by_name = {column.name: column for column in columns}
         parts: dict[str, list[KeyColumn | None]] = {}
-        for key, column, prefix in by_last_column(results[1][1]):
+        for key, column, prefix in by_last_column(results[1].rows):
             found = by_name.get(to_text(column)) if prefix is None else None  # keys on expressions and prefixes are not used
             parts.setdefault(to_text(key), []).append(found)
         wholes = [parts[name] for name in sorted(parts, key=lambda name: (name != "PRIMARY", name))]
