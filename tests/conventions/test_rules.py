@@ -34,9 +34,13 @@ def test_a_rule_has_a_source_a_place_and_tests_that_carry_its_number(rule: str) 
     text = SECTIONS[rule]
     assert "*Source:*" in text
     code, tests = text.partition("*Code:*")[2].split("*Tests:*")
-    places = re.findall(r"`([^`]+)`", code)
+    names = re.findall(r"`([^`]+)`", code)
+    places = [name for name in names if "/" in name]
     assert places
     assert [place for place in places if not (ROOT / place).exists()] == []
+    content = "".join((ROOT / place).read_text() for place in places if (ROOT / place).is_file())
+    symbols = [word for name in names if name not in places for word in re.findall(r"\w+", name)]
+    assert [symbol for symbol in symbols if symbol not in content] == []
     named = re.compile(rf"\b(?:test_)?(?:r\d+[ab]?_)*{rule.lower()}_")
     paths = re.findall(r"`([^`]+)`", tests)
     assert paths
