@@ -145,6 +145,7 @@ class Replica(Process):
     def report(self) -> dict[str, Any]:
         """Waits for its end; gives its report."""
         printed, _ = self.process.communicate(timeout=CATCH_UP_SECONDS)
+        assert printed, f"ended with {self.process.returncode} without a report: {self.messages()}"
         report: dict[str, Any] = json.loads(printed)
         return report
 

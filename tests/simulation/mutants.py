@@ -312,8 +312,8 @@ _LEDGER = [
     Mutant(GTIDS + "read_executed", 'low = low | new_gtid_set(stored["low"])', 'low = new_gtid_set(stored["low"])'),
     Mutant(
         GTIDS + "read_executed",
-        "beyond.setdefault(int(domain), []).extend((first, last, server) for first, last, server in ranges)",
-        "beyond[int(domain)] = [(first, last, server) for first, last, server in ranges]",
+        "beyond.setdefault(int(domain), []).extend(NumberRange(*numbers) for numbers in ranges)",
+        "beyond[int(domain)] = [NumberRange(*numbers) for numbers in ranges]",
     ),
     Mutant(GTIDS + "make_ledger", "(gaps or executed.beyond)", "gaps"),
     Mutant(GTIDS + "ProgressLedger.marks", "self.native.texts(blocks, slot)", "[str(block.gtids) for block in blocks]"),

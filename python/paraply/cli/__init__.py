@@ -24,7 +24,7 @@ def main() -> None:
 
         if print_overview():
             return
-    from paraply.cli.process.interrupt import raises_interrupted
+    from paraply.cli.process.interrupt import raises_interrupted, report_early_stop
     from paraply.cli.process.secrets import hide_arguments
 
     raises_interrupted()
@@ -32,11 +32,11 @@ def main() -> None:
     gc.disable()  # loading modules leaves nothing to collect
     try:
         from paraply.cli.app import main as run
-    except KeyboardInterrupt:
-        print("stopped: stopped on request before anything was done; run the same command again", file=sys.stderr)
-        sys.exit(4)
 
-    gc.freeze()
-    gc.enable()
-    gc.set_threshold(_COLLECT_AFTER)
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(_COLLECT_AFTER)
+    except KeyboardInterrupt:
+        report_early_stop(sys.argv[1:])
+        sys.exit(4)
     run()

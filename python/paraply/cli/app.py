@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
+from paraply.cli.process.interrupt import BEFORE_THE_START
 from paraply.cli.service.config import CONFIG_KEY, CONFIGURED
 from paraply.cli.service.options import with_service_options
 from paraply.cli.terminal.output import debug_before_command, error_object, one_line, print_json, show_failure, stderr
@@ -120,7 +121,7 @@ def invoke(arguments: list[str]) -> int:
 
 def report_stop(arguments: list[str]) -> int:
     """Report Ctrl-C before a command began its work; also as JSON, if that was asked for."""
-    stop = Stopped("stopped on request before anything was done; run the same command again")
+    stop = Stopped(BEFORE_THE_START)
     show_failure(stop, debug=False)
     if "--json" in arguments:
         name = next((word for word in arguments if word in COMMANDS), None)

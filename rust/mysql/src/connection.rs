@@ -1,11 +1,15 @@
 //! One connection to MySQL or MariaDB: text queries, all their result sets, and errors that keep the server's number.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use mysql::consts::{CapabilityFlags, ColumnFlags, ColumnType};
 use mysql::prelude::Queryable;
 use mysql::{ClientIdentity, Conn, DriverError, OptsBuilder, SslOpts, Value};
+use mysql_common::proto::codec::error::PacketCodecError;
+
+use crate::read_limit::set_read_limit;
 
 /// Errors of a connection.
 #[derive(Debug, thiserror::Error)]
@@ -98,12 +102,21 @@ pub struct Options {
     pub socket: Option<String>,
     /// TLS; not used on a unix socket.
     pub tls: Tls,
-    /// Time limit of connecting.
+    /// Time limit of connecting, and of each answer until the login is done.
     pub connect_timeout: Duration,
     /// Time of silence after which the server counts as gone; none for no limit.
     pub read_timeout: Option<Duration>,
     /// True if an UPDATE counts the rows that it found, and not only those that it changed.
     pub found_rows: bool,
+}
+
+impl Options {
+    /// Returns the time limit of each answer until the login is done.
+    pub(crate) fn login_limit(&self) -> Option<Duration> {
+        // A limit of 0 means none to the system.
+        let limit = self.connect_timeout.max(Duration::from_millis(1));
+        Some(self.read_timeout.map_or(limit, |silence| silence.min(limit)))
+    }
 }
 
 impl std::fmt::Debug for Options {
@@ -208,15 +221,37 @@ pub fn interrupt(options: &Options, connection_id: u32) -> Result<(), Error> {
 }
 
 fn open_conn(options: &Options) -> Result<Conn, Error> {
+    let connection = log_in(options)?;
+    set_read_limit(&connection, options.read_timeout).map_err(|error| Error::Lost(error.to_string()))?;
+    Ok(connection)
+}
+
+fn log_in(options: &Options) -> Result<Conn, Error> {
     let plain = builder(options);
+    let log_in = |options| Conn::new(options).map_err(login_error);
     if options.socket.is_some() || options.tls.mode == TlsMode::Disabled {
-        return Ok(Conn::new(plain)?);
+        return log_in(plain);
     }
     let tls = plain.clone().ssl_opts(Some(ssl_options(&options.tls)));
-    match Conn::new(tls).map_err(Error::from) {
-        Err(Error::NoTls) if options.tls.mode == TlsMode::Preferred => Ok(Conn::new(plain)?),
+    match log_in(tls) {
+        Err(Error::NoTls) if options.tls.mode == TlsMode::Preferred => log_in(plain),
         result => result,
     }
+}
+
+/// Returns the error of a login; a server that takes the connection and then is silent does not answer.
+fn login_error(error: mysql::Error) -> Error {
+    match &error {
+        mysql::Error::IoError(io) | mysql::Error::CodecError(PacketCodecError::Io(io)) if is_timeout(io) => {
+            Error::Lost("the server does not answer".to_owned())
+        }
+        _ => error.into(),
+    }
+}
+
+/// Returns true if a read has reached its time limit.
+pub(crate) fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
 }
 
 fn builder(options: &Options) -> OptsBuilder {
@@ -230,7 +265,7 @@ fn builder(options: &Options) -> OptsBuilder {
         // Otherwise the library changes to the server's socket by itself, not to the address that was given.
         .prefer_socket(options.socket.is_some())
         .tcp_connect_timeout(Some(options.connect_timeout))
-        .read_timeout(options.read_timeout)
+        .read_timeout(options.login_limit())
         .tcp_nodelay(true)
         // A server that vanishes without notice (power, network) is noticed within a minute, and not after the system's
         // two hours.
@@ -288,7 +323,10 @@ fn parse<T: std::str::FromStr>(bytes: &[u8]) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
+    use crate::replica::ReplicaConnection;
 
     fn options() -> Options {
         Options {
@@ -314,5 +352,15 @@ mod tests {
     fn a_server_that_is_not_there_is_a_lost_connection() {
         let error = Connection::open(&options()).err();
         assert!(matches!(error, Some(Error::Lost(_))), "{error:?}");
+    }
+
+    #[test]
+    fn a_server_that_never_answers_is_given_up() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let options = Options { port, connect_timeout: Duration::from_millis(200), ..options() };
+        for error in [Connection::open(&options).err(), ReplicaConnection::open(&options).err()] {
+            assert!(matches!(&error, Some(Error::Lost(text)) if text.contains("not answer") || text.contains("silent")), "{error:?}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -36,13 +37,17 @@ def interrupted(process: subprocess.Popen[str], number: int = signal.SIGINT) -> 
     """Send a signal to the whole process group, as Ctrl-C does, and return the lines for people."""
     os.killpg(process.pid, number)
     printed, messages = process.communicate(timeout=SECONDS)
-    if " transactions (" in printed or "cannot be reached" in messages:
+    if " transactions (" in printed or (process.returncode == 1 and "cannot be reached" in messages):
         raise Ended
     assert process.returncode == 4, messages
     assert "defect" not in messages
     assert "Traceback" not in messages
     assert "initdb" not in messages
     assert len(messages.splitlines()) <= 8, messages
+    if "--json" in process.args:
+        report = json.loads(printed)
+        assert (report["command"], report["status"], report["exit_code"]) == ("apply", "stopped", 4)
+        assert report["error"]["message"] in " ".join(messages.split())
     return messages
 
 
@@ -82,6 +87,55 @@ def test_a_signal_before_the_command_has_begun(tmp_path: Path, number: int) -> N
             assert process.poll() is None
             time.sleep(0.005)
         assert "stopped: " in interrupted(process, number)
+
+
+SILENT = ["postgresql://nobody@127.0.0.1:{port}/x?connect_timeout=2", "mysql://nobody@127.0.0.1:{port}?connect-timeout=2"]
+"""URLs of a server that takes a connection and never answers."""
+
+
+@pytest.mark.parametrize("url", SILENT, ids=["postgresql", "mysql"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_the_target_does_not_answer(tmp_path: Path, url: str, number: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        process = begun(tmp_path, "--to", url.format(port=silent.getsockname()[1]), "--json")
+        connection, _ = silent.accept()
+        with connection:
+            assert "stopped: " in interrupted(process, number)
+
+
+@pytest.mark.parametrize("url", SILENT, ids=["postgresql", "mysql"])
+def test_a_target_that_never_answers_is_given_up(tmp_path: Path, url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        process = begun(tmp_path, "--to", url.format(port=silent.getsockname()[1]))
+        _, messages = process.communicate(timeout=SECONDS)
+    assert process.returncode == 1
+    assert "cannot be reached" in messages
+
+
+def test_a_source_that_never_answers_is_given_up(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        source = SILENT[1].format(port=silent.getsockname()[1])
+        command = [sys.executable, "-m", "paraply", "replicate", "--from", source, "--to", "postgresql://nobody@127.0.0.1:1/x"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=SECONDS)
+    assert done.returncode == 1
+    assert "the source mysql://nobody" in done.stderr
+    assert "cannot be reached" in done.stderr
+
+
+def test_a_signal_at_any_time_of_the_start_gives_a_report(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        for step in range(12):
+            process = begun(tmp_path, "--to", SILENT[0].format(port=silent.getsockname()[1]), "--json")
+            while not catches(process.pid):
+                time.sleep(0.002)
+            time.sleep(step * 0.03)
+            assert "stopped: " in interrupted(process, signal.SIGTERM)
+
+
+def catches(number: int) -> bool:
+    """Return True once the process has a handler for SIGTERM."""
+    line = next(line for line in Path(f"/proc/{number}/status").read_text().splitlines() if line.startswith("SigCgt"))
+    return bool(int(line.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
 
 
 def loads(number: int) -> bool:

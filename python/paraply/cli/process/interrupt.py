@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import FrameType
 
-__all__ = ["Interrupted", "raise_interrupted", "raises_interrupted"]
+__all__ = ["BEFORE_THE_START", "Interrupted", "raise_interrupted", "raises_interrupted", "report_early_stop"]
+
+BEFORE_THE_START = "stopped on request before anything was done; run the same command again"
 
 
 class Interrupted(KeyboardInterrupt):
@@ -32,3 +35,14 @@ def raises_interrupted() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
             signal.signal(number, raise_interrupted)
+
+
+def report_early_stop(arguments: list[str]) -> None:
+    """Report a signal while the command's modules are loaded; also as JSON, if that is asked for."""
+    print(f"stopped: {BEFORE_THE_START}", file=sys.stderr)
+    if "--json" in arguments:
+        import json
+
+        name = next((word for word in arguments if not word.startswith("-")), None)
+        error = {"class": "Stopped", "message": BEFORE_THE_START, "file": None, "position": None, "gtid": None}
+        print(json.dumps({"command": name, "status": "stopped", "exit_code": 4, "error": error, "seconds": 0.0}))

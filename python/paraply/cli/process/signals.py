@@ -9,6 +9,7 @@ from types import FrameType
 
 from paraply.cli.process.interrupt import raise_interrupted
 from paraply.cli.terminal import output
+from paraply.errors import ConnectionFailed, ConnectionLost, Stopped
 
 __all__ = ["ignores_interrupts", "interrupted_by_signal", "stops_on_signal"]
 
@@ -24,6 +25,9 @@ def stops_on_signal(stop: Callable[[], None], notice: str = "stopping at a trans
     Args:
         stop: Called at each signal. The first call asks for a stop at a boundary; the second one rolls back the blocks in progress.
         notice: Text for people at each signal.
+
+    Raises:
+        Stopped: After a signal, in place of the error about a server that is not reached.
     """
     asked = False
 
@@ -37,7 +41,14 @@ def stops_on_signal(stop: Callable[[], None], notice: str = "stopping at a trans
         stop()
 
     with _handled_by(handler):
-        yield
+        try:
+            yield
+        except (ConnectionFailed, ConnectionLost) as error:
+            if not asked:
+                raise
+            raise Stopped(
+                f"stopped on request, while a server was not reached ({error.message}); run the same command to continue"
+            ) from error
 
 
 @contextmanager

@@ -53,6 +53,7 @@ pub(super) fn log_in(options: &Options) -> Result<(Packets<Transport>, Greeting)
     }
     let private = !tcp || flags.contains(CapabilityFlags::CLIENT_SSL);
     authenticate(&mut packets, &greeting, flags, &options.user, options.password.as_deref().unwrap_or(""), private)?;
+    packets.stream().set_read_limit(options.read_timeout)?;
     Ok((packets, greeting))
 }
 

@@ -29,6 +29,11 @@ impl<S: Read + Write> Packets<S> {
         Self { stream, input: vec![0; INPUT_BYTES], start: 0, end: 0, sequence: Some(0) }
     }
 
+    /// Returns the stream.
+    pub(super) fn stream(&self) -> &S {
+        &self.stream
+    }
+
     /// Replaces the stream, for example by TLS over it.
     ///
     /// # Errors

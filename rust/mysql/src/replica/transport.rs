@@ -30,13 +30,23 @@ impl Transport {
     pub(super) fn open(options: &Options) -> Result<Self, Error> {
         if let Some(socket) = &options.socket {
             let stream = UnixStream::connect(socket).map_err(|error| unreachable_at(socket, &error))?;
-            stream.set_read_timeout(options.read_timeout).map_err(|error| lost(&error))?;
+            stream.set_read_timeout(options.login_limit()).map_err(|error| lost(&error))?;
             return Ok(Self::Unix(stream));
         }
         let place = format!("{}:{}", options.host, options.port);
         let stream = connect(options).map_err(|error| unreachable_at(&place, &error))?;
         prepare(&stream, options).map_err(|error| lost(&error))?;
         Ok(Self::Tcp(stream))
+    }
+
+    /// Sets the time of silence after which a read fails; none for no limit.
+    pub(super) fn set_read_limit(&self, limit: Option<Duration>) -> Result<(), Error> {
+        let set = match self {
+            Self::Tcp(stream) => stream.set_read_timeout(limit),
+            Self::Unix(stream) => stream.set_read_timeout(limit),
+            Self::Tls(stream) => stream.sock.set_read_timeout(limit),
+        };
+        set.map_err(|error| lost(&error))
     }
 
     /// Returns true if the connection cannot be read by others.
@@ -75,7 +85,7 @@ fn connect(options: &Options) -> io::Result<TcpStream> {
 
 fn prepare(stream: &TcpStream, options: &Options) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(options.read_timeout)?;
+    stream.set_read_timeout(options.login_limit())?;
     let keepalive =
         TcpKeepalive::new().with_time(KEEPALIVE_TIME).with_interval(KEEPALIVE_INTERVAL).with_retries(KEEPALIVE_RETRIES);
     SockRef::from(stream).set_tcp_keepalive(&keepalive)
