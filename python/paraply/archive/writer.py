@@ -11,7 +11,8 @@ from paraply._native import GtidSet
 from paraply.archive.continuation import check_gtids, check_times
 from paraply.errors import ArchiveRefused, UsageError
 from paraply.logs.archived.fetching import checked_part
-from paraply.logs.archived.manifest import MANIFEST, ArchivedFile, Manifest, StoredPart, follows
+from paraply.logs.archived.location import MANIFEST
+from paraply.logs.archived.manifest import ArchivedFile, Manifest, StoredPart, follows
 from paraply.logs.archived.packing import COMPRESSIONS, pack
 from paraply.runtime import runtime
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from paraply._native import GtidSet, LogReader, Transaction
 from paraply.errors import UsageError
-from paraply.logs.archived import Wanted, archived_logs, is_archive
+from paraply.logs.archived import Wanted, is_archive
 from paraply.logs.companions import without_companions
 from paraply.logs.folders import logs_in
 from paraply.logs.inputs import STANDARD_INPUT, is_index, is_url, joined_url, logs_of_index, plain_files
@@ -62,6 +62,8 @@ def _logs_at(location: Path | str, wanted: Wanted | None) -> Sequence[Path | str
     if str(location) == STANDARD_INPUT:
         return [STANDARD_INPUT]
     if is_archive(location):
+        from paraply.logs.archived.fetching import archived_logs
+
         return archived_logs(location, wanted)
     if is_url(location):
         url = joined_url(location)

@@ -25,7 +25,7 @@ import paraply
 from paraply import GtidSet
 from paraply.errors import ArchiveRefused
 from paraply.logs.archived.fetching import read_manifest
-from paraply.logs.archived.manifest import MANIFEST
+from paraply.logs.archived.location import MANIFEST
 from paraply.logs.archived.storage import open_storage
 
 pytestmark = [pytest.mark.mysql, pytest.mark.postgres]

@@ -18,7 +18,7 @@ from paraply.archive.claim import LEASE, claimed
 from paraply.archive.writer import ArchiveWriter
 from paraply.errors import AlreadyRunning, ArchiveRefused, LogDamaged, UsageError
 from paraply.logs import log_paths
-from paraply.logs.archived.manifest import MANIFEST
+from paraply.logs.archived.location import MANIFEST
 from paraply.logs.archived.storage import open_storage
 from tests.object_storage import bucket, storage_server
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import difflib
 import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,6 +74,8 @@ def options_in(path: Path, commands: Mapping[str, Mapping[str, Any]]) -> dict[st
     Raises:
         ValueError: The file cannot be read, has an unknown key or a value of a wrong kind, or has a password and everybody may read it.
     """
+    import tomllib
+
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

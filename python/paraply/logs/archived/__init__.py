@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from paraply.logs.archived.choice import Wanted
-from paraply.logs.archived.fetching import archived_logs, is_archive
+from paraply.logs.archived.location import is_archive
 
-__all__ = ["Wanted", "archived_logs", "is_archive"]
+__all__ = ["Wanted", "is_archive"]

@@ -9,37 +9,21 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import LogDamaged, UsageError
 from paraply.logs.archived.choice import Wanted, needed_files
-from paraply.logs.archived.manifest import MANIFEST, ArchivedFile, Manifest, StoredPart
+from paraply.logs.archived.location import MANIFEST
+from paraply.logs.archived.manifest import ArchivedFile, Manifest, StoredPart
 from paraply.logs.archived.packing import unpack_part
 from paraply.logs.archived.storage import open_storage
-from paraply.logs.file_names import split_name
-from paraply.logs.inputs.compression import plain_name, write
-from paraply.logs.inputs.locations import CLOUD_SCHEMES, is_url, joined_url
+from paraply.logs.inputs.compression import write
 from paraply.logs.inputs.staging import MOST_AT_ONCE, staged
 from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from paraply.logs.archived.storage import Storage
 
-__all__ = ["archived_logs", "checked_part", "is_archive", "read_manifest"]
+__all__ = ["archived_logs", "checked_part", "read_manifest"]
 
 TRIES = 3
 """Reads of the manifest: between it and an object, the writer may have packed the file."""
-
-
-def is_archive(location: Path | str) -> bool:
-    """Return True for the folder or the URL of an archive.
-
-    >>> is_archive("binlog.000001")
-    False
-    """
-    if not is_url(location):
-        return (Path(location) / MANIFEST).is_file()
-    url = joined_url(location).rstrip("/")
-    name = url.partition("?")[0].rpartition("/")[2]
-    if url.partition(":")[0] not in CLOUD_SCHEMES or split_name(plain_name(name))[1] is not None:
-        return False
-    return open_storage(url).read(MANIFEST) is not None
 
 
 def read_manifest(storage: Storage) -> Manifest:

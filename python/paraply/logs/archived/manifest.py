@@ -9,15 +9,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import LogDamaged, LogNotUnderstood
+from paraply.logs.archived.location import MANIFEST
 from paraply.logs.file_names import split_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MANIFEST", "ArchivedFile", "Manifest", "StoredPart", "follows"]
+__all__ = ["ArchivedFile", "Manifest", "StoredPart", "follows"]
 
-MANIFEST = "paraply-archive.jsonl"
-"""Name of the object that holds the manifest."""
 FORMAT = 1
 
 
