@@ -112,10 +112,10 @@ pub struct Options {
 
 impl Options {
     /// Returns the time limit of each answer until the login is done.
-    pub(crate) fn login_limit(&self) -> Option<Duration> {
+    pub(crate) fn login_limit(&self) -> Duration {
         // A limit of 0 means none to the system.
         let limit = self.connect_timeout.max(Duration::from_millis(1));
-        Some(self.read_timeout.map_or(limit, |silence| silence.min(limit)))
+        self.read_timeout.map_or(limit, |silence| silence.min(limit))
     }
 }
 
@@ -265,7 +265,7 @@ fn builder(options: &Options) -> OptsBuilder {
         // Otherwise the library changes to the server's socket by itself, not to the address that was given.
         .prefer_socket(options.socket.is_some())
         .tcp_connect_timeout(Some(options.connect_timeout))
-        .read_timeout(options.login_limit())
+        .read_timeout(Some(options.login_limit()))
         .tcp_nodelay(true)
         // A server that vanishes without notice (power, network) is noticed within a minute, and not after the system's
         // two hours.
@@ -360,7 +360,10 @@ mod tests {
         let port = silent.local_addr().unwrap().port();
         let options = Options { port, connect_timeout: Duration::from_millis(200), ..options() };
         for error in [Connection::open(&options).err(), ReplicaConnection::open(&options).err()] {
-            assert!(matches!(&error, Some(Error::Lost(text)) if text.contains("not answer") || text.contains("silent")), "{error:?}");
+            assert!(
+                matches!(&error, Some(Error::Lost(text)) if text.contains("not answer") || text.contains("silent")),
+                "{error:?}"
+            );
         }
     }
 }

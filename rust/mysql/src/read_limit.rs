@@ -1,6 +1,9 @@
 //! Time limit of reads on a connection of the client library.
 
-#![expect(unsafe_code, reason = "the client library lends its socket only as a number; this module is all that borrows it")]
+#![expect(
+    unsafe_code,
+    reason = "the client library lends its socket only as a number; this module is all that borrows it"
+)]
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};

@@ -30,7 +30,7 @@ impl Transport {
     pub(super) fn open(options: &Options) -> Result<Self, Error> {
         if let Some(socket) = &options.socket {
             let stream = UnixStream::connect(socket).map_err(|error| unreachable_at(socket, &error))?;
-            stream.set_read_timeout(options.login_limit()).map_err(|error| lost(&error))?;
+            stream.set_read_timeout(Some(options.login_limit())).map_err(|error| lost(&error))?;
             return Ok(Self::Unix(stream));
         }
         let place = format!("{}:{}", options.host, options.port);
@@ -85,7 +85,7 @@ fn connect(options: &Options) -> io::Result<TcpStream> {
 
 fn prepare(stream: &TcpStream, options: &Options) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(options.login_limit())?;
+    stream.set_read_timeout(Some(options.login_limit()))?;
     let keepalive =
         TcpKeepalive::new().with_time(KEEPALIVE_TIME).with_interval(KEEPALIVE_INTERVAL).with_retries(KEEPALIVE_RETRIES);
     SockRef::from(stream).set_tcp_keepalive(&keepalive)
