@@ -12,10 +12,10 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from paraply.cli.process.interrupt import BEFORE_THE_START
+from paraply.cli.process.interrupt import BEFORE_THE_START, stop_object
 from paraply.cli.service.config import CONFIG_KEY, CONFIGURED
 from paraply.cli.service.options import with_service_options
-from paraply.cli.terminal.output import debug_before_command, error_object, one_line, print_json, show_failure, stderr
+from paraply.cli.terminal.output import debug_before_command, one_line, print_json, show_failure, stderr
 from paraply.cli.terminal.panels import group_commands, group_options
 from paraply.cli.terminal.summaries import EPILOG, PURPOSE
 from paraply.errors import Stopped
@@ -124,8 +124,7 @@ def report_stop(arguments: list[str]) -> int:
     stop = Stopped(BEFORE_THE_START)
     show_failure(stop, debug=False)
     if "--json" in arguments:
-        name = next((word for word in arguments if word in COMMANDS), None)
-        print_json({"command": name, "status": "stopped", "exit_code": stop.exit_code, "error": error_object(stop), "seconds": 0.0})
+        print_json(stop_object(arguments))
     return stop.exit_code
 
 

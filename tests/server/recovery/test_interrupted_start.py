@@ -127,6 +127,7 @@ def test_a_signal_at_any_time_of_the_start_gives_a_report(tmp_path: Path) -> Non
         for step in range(12):
             process = begun(tmp_path, "--to", SILENT[0].format(port=silent.getsockname()[1]), "--json")
             while not catches(process.pid):
+                assert process.poll() is None
                 time.sleep(0.002)
             time.sleep(step * 0.03)
             assert "stopped: " in interrupted(process, signal.SIGTERM)

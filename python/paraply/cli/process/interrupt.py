@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import FrameType
 
-__all__ = ["BEFORE_THE_START", "Interrupted", "raise_interrupted", "raises_interrupted", "report_early_stop"]
+__all__ = ["BEFORE_THE_START", "Interrupted", "raise_interrupted", "raises_interrupted", "report_early_stop", "stop_object"]
 
 BEFORE_THE_START = "stopped on request before anything was done; run the same command again"
 
@@ -43,6 +43,15 @@ def report_early_stop(arguments: list[str]) -> None:
     if "--json" in arguments:
         import json
 
-        name = next((word for word in arguments if not word.startswith("-")), None)
-        error = {"class": "Stopped", "message": BEFORE_THE_START, "file": None, "position": None, "gtid": None}
-        print(json.dumps({"command": name, "status": "stopped", "exit_code": 4, "error": error, "seconds": 0.0}))
+        print(json.dumps(stop_object(arguments)))
+
+
+def stop_object(arguments: list[str]) -> dict[str, object]:
+    """Return the JSON object of a command that was stopped before it began its work.
+
+    >>> stop_object(["apply", "binlog.000001", "--json"])["command"]
+    'apply'
+    """
+    name = next((word for word in arguments if not word.startswith("-")), None)
+    error = {"class": "Stopped", "message": BEFORE_THE_START, "file": None, "position": None, "gtid": None}
+    return {"command": name, "status": "stopped", "exit_code": 4, "error": error, "seconds": 0.0}
